@@ -1,0 +1,1 @@
+"""Model calls under a typed contract, one L12 entry each."""

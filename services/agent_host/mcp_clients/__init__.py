@@ -1,0 +1,1 @@
+"""The host as MCP client `prometheus-agent`, behind one seam (`protocol.ToolBox`)."""

@@ -1,0 +1,147 @@
+"""The provider seam: what the loop sends to a model and what it gets back.
+
+Values only; no provider's wire format shows here. Every provider passes `tests/conformance/test_provider.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+
+StopReason: TypeAlias = Literal[
+    "end_turn",  # the model is done
+    "tool_use",  # the model asks for tools
+    "max_tokens",  # the output limit cut the reply
+    "stop_sequence",
+    "pause",  # the provider paused a long turn: send the reply back and go on
+    "refusal",  # the model declined
+    "context_full",  # the prompt no longer fits the model's window
+]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text of a person or a model."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """A model's request for one tool call; `id` is unique in the conversation."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """The answer to one `ToolUse`. `content` is JSON text when the tool gave structured output."""
+
+    tool_use_id: str
+    content: str
+    is_error: bool
+
+
+Block: TypeAlias = Text | ToolUse | ToolResult
+
+
+@dataclass(frozen=True)
+class Message:
+    """One row of the conversation. Tool results stand in the user message right after their requests."""
+
+    role: Literal["user", "assistant"]
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """A tool as the model sees it: model-facing name (`[A-Za-z0-9_-]{1,64}`) and JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """Everything one model call depends on."""
+
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...]
+    tool_choice: Literal["auto", "none"]
+    max_tokens: int
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one call. `input_tokens` leaves cached ones out; all are 0 for a provider that counts none."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+@dataclass(frozen=True)
+class TextDelta:
+    """A piece of the reply's text, as it arrives."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ModelReply:
+    """A whole reply; always the last item of a stream."""
+
+    blocks: tuple[Text | ToolUse, ...]
+    stop_reason: StopReason
+    usage: Usage
+    model: str
+
+    @property
+    def text(self) -> str:
+        """The reply's text blocks, joined."""
+        return "".join(block.text for block in self.blocks if isinstance(block, Text))
+
+    @property
+    def tool_uses(self) -> tuple[ToolUse, ...]:
+        """The tool calls the model asks for, in its order."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolUse))
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who answers: the ledger's provider word (receipts.md section 3), the model's name and version."""
+
+    provider: Literal["anthropic", "openai", "azure-openai", "local-llama", "mock", "openai-compatible", "offline"]
+    model: str
+    version: str
+
+
+class Provider(Protocol):
+    """Answers model requests."""
+
+    @property
+    def identity(self) -> Identity:
+        """Who answers."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[TextDelta | ModelReply]:
+        """Streams a reply: any number of `TextDelta`, then exactly one `ModelReply`.
+
+        The deltas joined equal `ModelReply.text`. Cancelling the iteration closes the connection.
+
+        Raises:
+            ProviderError: nothing usable came; its message says what to do.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Releases connections; safe to call twice."""
+        ...

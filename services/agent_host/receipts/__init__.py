@@ -1,0 +1,1 @@
+"""From turn events to the receipt writer."""

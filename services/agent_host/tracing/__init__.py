@@ -1,0 +1,1 @@
+"""What happened in a turn, as values, and where it is written."""
