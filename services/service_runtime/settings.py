@@ -1,0 +1,131 @@
+"""Settings: command line > environment > nearest `.env` upward > `<home>/.env` > defaults (architecture, Processes).
+
+Only entry points call `load_settings`; everything else is handed the frozen result, and `os.environ` is never changed.
+"""
+
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from service_runtime.errors import SetupError
+from service_runtime.home import Home
+
+_PREFIX = "PROMETHEUS_"
+_HOME = f"{_PREFIX}HOME"
+_HOST_ONLY = frozenset({f"{_PREFIX}API_KEY"})  # the model's key is of no use to a child, so no child gets it
+_OUTSIDE = frozenset({"ANTHROPIC_API_KEY", "OPENAI_API_KEY"})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a process was told, merged by precedence; an empty value counts as not set."""
+
+    home: Home
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)  # full names; may hold secrets, so no repr
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """Return `PROMETHEUS_<name>`, or the default."""
+        return self.values.get(_PREFIX + name, default)
+
+    def outside(self, name: str) -> str | None:
+        """Return a name that is not ours, such as `ANTHROPIC_API_KEY` or `OTEL_EXPORTER_OTLP_ENDPOINT`."""
+        return self.values.get(name)
+
+    def environment(self) -> dict[str, str]:
+        """Return the `PROMETHEUS_*` pairs a child process needs, home included, the model's API key left out."""
+        ours = {name: value for name, value in self.values.items() if name.startswith(_PREFIX)}
+        return {name: value for name, value in ours.items() if name not in _HOST_ONLY} | {_HOME: str(self.home.path)}
+
+    def zone(self) -> ZoneInfo:
+        """Return the zone of `PROMETHEUS_TIMEZONE`, else the system's.
+
+        Raises:
+            SetupError: The name is no IANA zone.
+        """
+        name = self.get("TIMEZONE") or _system_zone()
+        try:
+            return ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise SetupError(
+                f"The time zone {name!r} is unknown; set PROMETHEUS_TIMEZONE to an IANA name such as Europe/Berlin."
+            ) from error
+
+
+def load_settings(environ: Mapping[str, str], cwd: Path, home: str | None = None) -> Settings:
+    """Merge the sources for one process; `home` is the command line's `--home`.
+
+    Raises:
+        SetupError: A `.env` cannot be read or has a broken line, or the home folder's name cannot be expanded.
+    """
+    nearest = _nearest(cwd)
+    values = _ours(environ)
+    if nearest is not None:
+        values = _read(nearest) | values
+    root = _home_path(home or values.get(_HOME), cwd)
+    in_home = root / ".env"
+    if in_home != nearest and _is_file(in_home):
+        values = _read(in_home) | values
+    return Settings(Home(root), values)
+
+
+def _home_path(told: str | None, cwd: Path) -> Path:
+    if not told:
+        import platformdirs
+
+        return platformdirs.user_data_path("prometheus-agent", appauthor=False)
+    try:
+        return cwd / Path(told).expanduser()
+    except RuntimeError as error:
+        raise SetupError(
+            f"The home folder {told!r} names an unknown user; set PROMETHEUS_HOME to a full path."
+        ) from error
+
+
+def _nearest(cwd: Path) -> Path | None:
+    candidates = (folder / ".env" for folder in (cwd, *cwd.parents))
+    return next((path for path in candidates if _is_file(path)), None)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()  # a folder called .env is somebody's virtual environment
+    except OSError:
+        return False  # a folder we may not look into has no file for us
+
+
+def _ours(pairs: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in pairs.items() if value and _is_ours(name)}
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith((_PREFIX, "OTEL_")) or name in _OUTSIDE
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"{path} cannot be read as UTF-8 text; repair it, remove it, or allow reading it.") from error
+    return _ours(dict(_pairs(path, text)))
+
+
+def _pairs(path: Path, text: str) -> Iterator[tuple[str, str]]:
+    from dotenv.parser import parse_stream  # imported late: most processes have no .env
+
+    for binding in parse_stream(io.StringIO(text)):
+        original = binding.original
+        ours_without_value = binding.value is None and _is_ours(binding.key or "")
+        if binding.error or ours_without_value:
+            before = original.string[: len(original.string) - len(original.string.lstrip())]
+            line = original.line + before.count("\n")  # the parser counts from the blank lines before it
+            raise SetupError(f"{path} line {line} is not NAME=value: put the value after = and close every quote.")
+        if binding.key and binding.value is not None:
+            yield binding.key, binding.value
+
+
+def _system_zone() -> str:
+    import tzlocal
+
+    return tzlocal.get_localzone_name() or "UTC"
