@@ -3,7 +3,7 @@
 import logging
 import sys
 
-from service_runtime.errors import SetupError
+from service_runtime.errors import ServiceError, SetupError
 
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
@@ -23,3 +23,16 @@ def configure(level: str | None) -> None:
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         force=True,
     )
+
+
+def adopt(library: str) -> None:
+    """Take away a library's own handlers and level, so that its records follow `configure` like everyone's."""
+    logger = logging.getLogger(library)
+    logger.handlers.clear()
+    logger.setLevel(logging.NOTSET)
+    logger.propagate = True
+
+
+def unexpected_only(record: logging.LogRecord) -> bool:
+    """Tell whether a record is worth keeping: a `ServiceError` is an expected outcome, not a traceback to log."""
+    return not (record.exc_info and isinstance(record.exc_info[1], ServiceError))
