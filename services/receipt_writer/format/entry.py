@@ -1,0 +1,188 @@
+"""One entry: from a draft to its signed line, and from a line back, strictly (RF-1 to RF-16).
+
+    body = {"id":1,…,"prevHash":"…"}
+    line = body without its last "}" + ,"hash":"…","attestation":{…}}
+
+The hash and the signature cover the body's own bytes, sliced out of the line. Nothing is ever hashed after it was
+parsed and written again.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from receipt_writer.format.canonical import MAX_LINE_BYTES, decode_canonical, encode
+from receipt_writer.format.digest import sha256_hex
+from receipt_writer.format.errors import EncodingError, SchemaError, UnsupportedError
+from receipt_writer.format.instant import iso_from_ms
+from receipt_writer.format.schema import ATTESTATION, CHAIN_MEMBERS, Form, layer
+from receipt_writer.format.signing import ALGORITHM, Signer, pae, payload_type
+
+__all__ = ["Attestation", "Entry", "build_line", "iso_from_ms", "parse_line"]
+
+_HASH_MEMBER = b',"hash":"'
+
+
+@dataclass(frozen=True, slots=True)
+class Attestation:
+    """Who signed an entry, when they said it was, and the signature: 32 and 64 bytes."""
+
+    public_key: bytes
+    signature: bytes
+    signed_at_iso: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One signed line of a chain.
+
+    `line` has no line break and is the truth; `fields` are the body's members in order; the rest repeats parts of it.
+    That the line is well-formed says nothing about its hash, place or signature: `chain.check_link` judges those.
+    """
+
+    layer: str
+    form: str
+    id: int
+    recorded_at_ms: int
+    hash: str
+    prev_hash: str
+    fields: Mapping[str, object]
+    line: bytes
+    attestation: Attestation
+
+    @property
+    def body(self) -> bytes:
+        """The bytes that the hash and the signature cover (RF-7)."""
+        # No string holds these bytes, since a quote inside a string is escaped, so the last match is the member.
+        return self.line[: self.line.rindex(_HASH_MEMBER)] + b"}"
+
+    @property
+    def signed_bytes(self) -> bytes:
+        """The bytes that were given to the signer (RF-12)."""
+        return pae(payload_type(self.layer, self.form, self.attestation.signed_at_iso), self.body)
+
+    @property
+    def tenant_id(self) -> str | None:
+        """Whose entry this is; None in a chain without a tenant."""
+        return cast("str | None", self.fields.get("tenantId"))
+
+    @property
+    def draft(self) -> dict[str, object]:
+        """What the caller asked to record: the body without the members that the chain set."""
+        return {name: value for name, value in self.fields.items() if name not in CHAIN_MEMBERS}
+
+
+def build_line(
+    layer_name: str,
+    form_name: str,
+    draft: Mapping[str, object],
+    *,
+    id: int,  # noqa: A002 -- the ledger's own word
+    recorded_at_ms: int,
+    prev_hash: str,
+    tenant_id: str | None,
+    signed_at_iso: str,
+    signer: Signer,
+) -> Entry:
+    """Return the signed entry that records `draft` at this place of a chain.
+
+    The draft's members may come in any order, at any depth; the table's order is restored.
+
+    Raises:
+        SchemaError: the draft lacks a member, brings one that the chain sets or nobody knows, or holds a wrong value.
+        EncodingError: a string, an integer or the whole line is too large, or a string is no Unicode text.
+        UnsupportedError: no such layer or form.
+    """
+    form = layer(layer_name).form(form_name)
+    chain_members: dict[str, object] = {
+        "id": id,
+        "recordedAtMs": recorded_at_ms,
+        "recordedAtIso": iso_from_ms(recorded_at_ms),
+        "prevHash": prev_hash,
+    }
+    if tenant_id is not None:
+        chain_members["tenantId"] = tenant_id
+    fields = _body_fields(form, draft, chain_members)
+    body = encode(fields)
+    message = pae(payload_type(layer_name, form_name, signed_at_iso), body)
+    attestation = Attestation(signer.public_key, signer.sign(message), signed_at_iso)
+    entry_hash = sha256_hex(body)
+    line = b'%b,"hash":"%b","attestation":%b}' % (
+        body[:-1],
+        entry_hash.encode(),
+        _attestation_bytes(attestation, form_name),
+    )
+    if len(line) > MAX_LINE_BYTES:
+        raise EncodingError(f"The entry's line would have {len(line)} bytes; at most {MAX_LINE_BYTES} are allowed.")
+    return Entry(layer_name, form_name, id, recorded_at_ms, entry_hash, prev_hash, fields, line, attestation)
+
+
+def parse_line(layer_name: str, line: bytes) -> Entry:
+    """Return the entry that `line` (without its line break) spells, judged alone (RF-16).
+
+    Raises:
+        EncodingError: the bytes are not canonical JSON, or too many.
+        UnsupportedError: a layer, form or algorithm that this build does not know; comes before a wrong body.
+        SchemaError: a member breaks the table, or the two spellings of the time differ.
+    """
+    value = decode_canonical(line)
+    form_name, form = _form_of(layer_name, value)
+    form.line.check(value)
+    members = cast("dict[str, object]", value)
+    recorded_at_ms = cast("int", members["recordedAtMs"])
+    if members["recordedAtIso"] != iso_from_ms(recorded_at_ms):
+        raise SchemaError("recordedAtIso", "the time of recordedAtMs, as YYYY-MM-DDTHH:MM:SS.mmmZ")
+    attested = cast("dict[str, str]", members.pop("attestation"))
+    entry_hash = cast("str", members.pop("hash"))
+    return Entry(
+        layer=layer_name,
+        form=form_name,
+        id=cast("int", members["id"]),
+        recorded_at_ms=recorded_at_ms,
+        hash=entry_hash,
+        prev_hash=cast("str", members["prevHash"]),
+        fields=members,
+        line=line,
+        attestation=Attestation(
+            public_key=base64.b64decode(attested["publicKey"]),
+            signature=base64.b64decode(attested["signature"]),
+            signed_at_iso=attested["signedAtIso"],
+        ),
+    )
+
+
+def _body_fields(form: Form, draft: Mapping[str, object], chain_members: Mapping[str, object]) -> dict[str, object]:
+    for name in CHAIN_MEMBERS:
+        if name in draft:
+            raise SchemaError(name, "left out of a draft: the chain sets it")
+    fields = form.body.arrange({**chain_members, **draft})
+    form.body.check(fields)
+    return cast("dict[str, object]", fields)
+
+
+def _attestation_bytes(attestation: Attestation, form_name: str) -> bytes:
+    members = {
+        "algorithm": ALGORITHM,
+        "publicKey": base64.b64encode(attestation.public_key).decode(),
+        "signature": base64.b64encode(attestation.signature).decode(),
+        "signedAtIso": attestation.signed_at_iso,
+        "canonicalForm": form_name,
+    }
+    ATTESTATION.check(members)
+    return encode(members)
+
+
+def _form_of(layer_name: str, value: object) -> tuple[str, Form]:
+    """Return the form that a line claims, before anything that depends on the form is judged."""
+    attested = value.get("attestation") if isinstance(value, dict) else None
+    if not isinstance(attested, dict):
+        raise SchemaError("" if attested is None else "attestation", "an object with an attestation object at its end")
+    algorithm, form_name = attested.get("algorithm"), attested.get("canonicalForm")
+    if isinstance(algorithm, str) and algorithm != ALGORITHM:
+        raise UnsupportedError("algorithm", f"The signature's algorithm is not {ALGORITHM}, the only one known here.")
+    if not isinstance(form_name, str):
+        raise SchemaError("attestation.canonicalForm", "the name of a form")
+    return form_name, layer(layer_name).form(form_name)

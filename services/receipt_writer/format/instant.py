@@ -1,0 +1,37 @@
+"""Instants: integer milliseconds since the Unix epoch, and their one spelling as text (RF-9)."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from receipt_writer.format.errors import SchemaError
+
+MAX_MS = 253_402_300_799_999
+"""The last millisecond of the year 9999, after which the year has five digits."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OFFSET = len("+00:00")
+_SPELLING = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
+
+
+def iso_from_ms(ms: int) -> str:
+    """Return `ms` as `YYYY-MM-DDTHH:MM:SS.mmmZ`, exactly.
+
+    Raises:
+        SchemaError: `ms` is before 1970 or after 9999.
+    """
+    if not 0 <= ms <= MAX_MS:
+        raise SchemaError("recordedAtMs", f"an integer from 0 to {MAX_MS}")
+    return (_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds")[:-_OFFSET] + "Z"
+
+
+def is_instant(text: str) -> bool:
+    """Say whether `text` is spelled as `iso_from_ms` spells some real instant; 30 February and second 60 are not."""
+    if not _SPELLING.fullmatch(text):
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,236 @@
+"""The table: what an entry of each layer and form says, member by member, in order (RF-8).
+
+A new layer is a row of `LAYERS`, a new member is a new form; a published form never changes. Verifiers carry their own
+copy of this table, and `describe_table` gives the plain JSON by which a test proves the copies equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from receipt_writer.format.errors import UnsupportedError
+from receipt_writer.format.instant import MAX_MS
+from receipt_writer.format.kinds import (
+    Base64,
+    Choice,
+    Flag,
+    IdRange,
+    Instant,
+    Integer,
+    Kind,
+    Member,
+    Nullable,
+    Pattern,
+    Record,
+    Rows,
+    Text,
+)
+from receipt_writer.format.signing import ALGORITHM, PUBLIC_KEY_BYTES, SIGNATURE_BYTES
+
+CHAIN_MEMBERS = frozenset({"id", "recordedAtMs", "recordedAtIso", "prevHash", "tenantId"})
+"""The members of a body that the chain sets; a draft brings all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One frozen shape of a layer's entries.
+
+    `idempotency_key` names the member that identifies a draft within its chain, so a repeated append is recognised.
+    """
+
+    body: Record
+    line: Record
+    idempotency_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One kind of chain: its short name, the chain's name in an origin, what one entry attests, and its forms."""
+
+    name: str
+    chain: str
+    attests: str
+    forms: Mapping[str, Form]
+
+    def form(self, name: str) -> Form:
+        """Return the form called `name`.
+
+        Raises:
+            UnsupportedError: this build knows no such form of this layer.
+        """
+        if name not in self.forms:
+            raise UnsupportedError("form", f"{self.name} has no form {name!r} here; known: {' '.join(self.forms)}.")
+        return self.forms[name]
+
+
+_COUNT = Integer()
+_MONEY = Integer()
+_TEXT = Text()
+_HASH = Pattern("[0-9a-f]{64}", "64 lower-case hex digits")
+_SPEC_ID = Pattern("[a-z0-9]+(-[a-z0-9]+)*", "kebab-case of at most 128 characters", max_characters=128)
+_TENANT_ID = Pattern(
+    "[a-z0-9][a-z0-9.-]*", "lower-case letters, digits, dots and hyphens, starting with a letter or digit"
+)
+_COMMITMENT = Choice(("hmac-sha256", "sha256"))
+
+
+def _ulid(prefix: str) -> Kind:
+    return Pattern(prefix + "[0-9A-HJKMNP-TV-Z]{26}", f"{prefix} and 26 Crockford base32 characters")
+
+
+def _record(**kinds: Kind) -> Record:
+    return Record(tuple(Member(name, kind) for name, kind in kinds.items()))
+
+
+_OPENING_MEMBERS = _record(id=Integer(1), recordedAtMs=Integer(0, MAX_MS), recordedAtIso=Instant()).members
+_PREV_HASH = Member("prevHash", _HASH)
+_TENANT = Member("tenantId", _TENANT_ID, optional=True)
+
+ATTESTATION = _record(
+    algorithm=Choice((ALGORITHM,)),
+    publicKey=Base64(PUBLIC_KEY_BYTES),
+    signature=Base64(SIGNATURE_BYTES),
+    signedAtIso=Instant(),
+    canonicalForm=_TEXT,
+)
+"""The signature block of every entry (RF-11)."""
+
+
+def _form(*body: Member, idempotency_key: str | None = None) -> Form:
+    tail = (Member("hash", _HASH), Member("attestation", ATTESTATION))
+    return Form(Record(body), Record(body + tail), idempotency_key)
+
+
+def _decision(*providers: str) -> tuple[Member, ...]:
+    """Return the members that every form of a decision has before `prevHash`."""
+    return (
+        *_OPENING_MEMBERS,
+        *_record(
+            productId=_TEXT,
+            specId=_SPEC_ID,
+            specHash=_HASH,
+            inputHash=_HASH,
+            outputCanonicalHash=_HASH,
+            category=Choice(("classifier", "extractor", "drafter", "router", "summariser")),
+            modelIdentity=_record(provider=Choice(providers), model=_TEXT, version=_TEXT),
+            latencyMs=_COUNT,
+            schemaValid=Flag(),
+            reviewerVerdict=Nullable(Choice(("approved", "rejected", "amended"))),
+            fallbackTriggered=Flag(),
+        ).members,
+    )
+
+
+_V1_PROVIDERS = ("anthropic", "openai", "azure-openai", "local-llama", "mock")
+
+_DECISION_V1 = _form(*_decision(*_V1_PROVIDERS), _PREV_HASH, _TENANT)
+
+_DECISION_V2 = _form(
+    *_decision(*_V1_PROVIDERS, "openai-compatible", "offline"),
+    _PREV_HASH,
+    _TENANT,
+    Member("turnId", _ulid("t_"), optional=True),
+    Member("callId", _ulid("c_")),
+    Member(
+        "exitState",
+        Choice(
+            (
+                "ok",
+                "ok_amended",
+                "fallback_schema",
+                "fallback_timeout",
+                "fallback_provider",
+                "rejected_by_reviewer",
+                "failed_closed",
+            )
+        ),
+    ),
+    Member("commitment", _COMMITMENT),
+    idempotency_key="callId",
+)
+
+_TURN_V2 = _form(
+    *_OPENING_MEMBERS,
+    *_record(
+        productId=_TEXT,
+        turnId=_ulid("t_"),
+        sessionId=_ulid("s_"),
+        gateway=Choice(("cli", "dashboard", "telegram", "discord", "whatsapp", "voice", "api")),
+        outcome=Choice(("replied", "limit_reached", "cancelled", "failed", "interrupted")),
+        iterations=_COUNT,
+        inputHash=_HASH,
+        replyHash=_HASH,
+        model=_record(
+            id=_TEXT,
+            inputTokens=_COUNT,
+            outputTokens=_COUNT,
+            cacheReadTokens=_COUNT,
+            cacheWriteTokens=_COUNT,
+            costMicroUsd=_MONEY,
+            estimated=Flag(),
+            calls=Rows(_record(kind=_TEXT, n=_COUNT)),
+        ),
+        tools=Rows(
+            _record(tool=_TEXT, provider=_TEXT, status=Choice(("ok", "error")), n=_COUNT, costMicroUsd=Nullable(_MONEY))
+        ),
+        memory=_record(searches=_COUNT, used=_COUNT, kept=_COUNT, unsent=_COUNT, reportId=Nullable(_TEXT)),
+        decisions=IdRange(),
+        totalMicroUsd=_MONEY,
+        traceHash=_HASH,
+        commitment=_COMMITMENT,
+    ).members,
+    _PREV_HASH,
+    _TENANT,
+    idempotency_key="turnId",
+)
+
+
+def _table(*layers: Layer) -> Mapping[str, Layer]:
+    return MappingProxyType({layer.name: layer for layer in layers})
+
+
+LAYERS: Mapping[str, Layer] = _table(
+    Layer("L10", "turns", "one agent turn's receipt", MappingProxyType({"v2": _TURN_V2})),
+    Layer("L12", "decisions", "one model call", MappingProxyType({"v1": _DECISION_V1, "v2": _DECISION_V2})),
+)
+"""Every layer this build knows, by name."""
+
+
+def layer(name: str) -> Layer:
+    """Return the layer called `name`, for instance `L12`.
+
+    Raises:
+        UnsupportedError: this build knows no such layer.
+    """
+    if name not in LAYERS:
+        raise UnsupportedError("layer", f"There is no layer {name!r} here; known: {' '.join(LAYERS)}.")
+    return LAYERS[name]
+
+
+def layer_of_chain(chain: str) -> Layer:
+    """Return the layer whose entries stand in the chain called `chain`, for instance `decisions`.
+
+    Raises:
+        UnsupportedError: this build knows no such chain.
+    """
+    for candidate in LAYERS.values():
+        if candidate.chain == chain:
+            return candidate
+    known = " ".join(candidate.chain for candidate in LAYERS.values())
+    raise UnsupportedError("layer", f"There is no chain {chain!r} here; known: {known}.")
+
+
+def describe_table() -> object:
+    """Return the whole table as plain JSON, to be compared with the verifiers' copies."""
+    return {
+        "attestation": ATTESTATION.describe(),
+        "layers": {
+            known.name: {
+                "chain": known.chain,
+                "forms": {name: form.body.describe() for name, form in known.forms.items()},
+            }
+            for known in LAYERS.values()
+        },
+    }
