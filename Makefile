@@ -1,0 +1,75 @@
+# Everything a person or CI runs. Each target makes what it needs; `make chat` and `make test` are the two to know.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+STAMP := $(VENV)/.installed
+SOURCES := services tests evals protos/regenerate.py verifier
+SLOW := not durability and not fuzz and not stack
+
+.PHONY: chat test check lint types imports protos-fresh unit node test-durability test-fuzz test-stack bench \
+	protos lock fix clean
+
+chat: $(STAMP)  ## talk with the agent; no key, no account
+	@$(BIN)/agent-host chat
+
+test: check unit node  ## what must pass before a commit
+
+check: lint imports protos-fresh types
+
+$(STAMP): requirements.lock pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
+		uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
+		uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	else \
+		$(PYTHON) -m venv $(VENV) && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	fi
+	@touch $(STAMP)
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+
+imports: $(STAMP)
+	$(BIN)/lint-imports
+
+types: $(STAMP)
+	$(BIN)/mypy $(SOURCES)
+
+protos-fresh: $(STAMP)
+	$(BIN)/python protos/regenerate.py --check
+
+unit: $(STAMP)
+	$(BIN)/pytest -m "$(SLOW)"
+
+node: $(STAMP)
+	node --check verifier/verify.mjs
+
+test-durability: $(STAMP)  ## kill loops and power cuts
+	$(BIN)/pytest -m durability
+
+test-fuzz: $(STAMP)  ## long differential and property runs
+	$(BIN)/pytest -m fuzz
+
+test-stack: $(STAMP)  ## the compose stack on a real engine; needs root
+	bash tests/stack/run.sh
+
+bench: $(STAMP)  ## figures, as ratios
+	$(BIN)/python -m evals.bench
+
+protos: $(STAMP)  ## write the generated stubs anew
+	$(BIN)/python protos/regenerate.py
+
+lock:  ## resolve pyproject.toml into requirements.lock
+	uv pip compile pyproject.toml --extra all --group dev --generate-hashes --universal --python-version 3.11 \
+		--no-emit-index-url --no-emit-find-links --quiet --output-file requirements.lock
+
+fix: $(STAMP)
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix $(SOURCES)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

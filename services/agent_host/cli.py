@@ -1,0 +1,142 @@
+"""The command line: `agent-host chat`, `ask`, `receipts list|show|verify`, `install`.
+
+Exit status: 0 done, 1 the turn failed or a chain does not verify (the verifier's own status for `receipts verify`),
+2 the command, the settings or the files are off, 130 cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from agent_host.errors import ConfigurationError, HomeInUseError, HostError, UsageError
+from service_runtime.errors import ServiceError, SetupError
+from service_runtime.settings import Settings, load_settings
+
+app = typer.Typer(
+    name="agent-host",
+    help="A personal agent whose memory is yours and whose every turn leaves a receipt anyone can verify.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+receipts = typer.Typer(help="Read and verify the receipts of this home.", no_args_is_help=True)
+app.add_typer(receipts, name="receipts")
+
+HomeOption = Annotated[str | None, typer.Option("--home", help="The home folder (else PROMETHEUS_HOME).")]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+
+_SETUP_STATUS = 2
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command; every failure is one sentence on stderr."""
+    try:
+        status = app(args=list(arguments), standalone_mode=False)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except (UsageError, ConfigurationError, HomeInUseError, SetupError) as error:
+        return _fail(error, _SETUP_STATUS)
+    except (HostError, ServiceError) as error:
+        return _fail(error, 1)
+    except OSError as error:
+        return _fail(f"{error.strerror or error}: {error.filename or 'a file of this home'}.", 1)
+    except typer.Abort:
+        return 130
+    except typer.TyperException as error:  # the command line itself is off
+        return _fail(error.format_message(), _SETUP_STATUS)
+    return status if isinstance(status, int) else 0
+
+
+def _fail(reason: object, status: int) -> int:
+    sys.stderr.write(f"agent-host: {reason}\n")
+    return status
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed_version
+
+        typer.echo(f"agent-host {installed_version('prometheus-agent')}")
+        raise typer.Exit
+
+
+@app.command()
+def chat(
+    home: HomeOption = None,
+    plain: Annotated[bool, typer.Option("--plain", help="No line editing and no streaming.")] = False,
+) -> int:
+    """Talk with the agent; reads one message a line when the input is not a terminal."""
+    from agent_host.gateways.chat import chat as run_chat
+
+    settings = _settings(home)
+    return _run(lambda: run_chat(settings, os.environ, plain=plain or not sys.stdin.isatty()))
+
+
+@app.command()
+def ask(
+    message: Annotated[str, typer.Argument(help="The message, or - to read it from standard input.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Run one turn and print its reply and receipt line."""
+    from agent_host.gateways.ask import ask as run_ask
+
+    settings = _settings(home)
+    text: str | bytes = sys.stdin.buffer.read() if message == "-" else message
+    return _run(lambda: run_ask(settings, os.environ, text, as_json=as_json))
+
+
+@receipts.command("list")
+def receipts_list(
+    home: HomeOption = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 20,
+    as_json: JsonOption = False,
+) -> int:
+    """List the receipts of the newest turns."""
+    from agent_host.gateways.receipts import list_receipts
+
+    settings = _settings(home)
+    return _run(lambda: list_receipts(settings, os.environ, limit=limit, as_json=as_json))
+
+
+@receipts.command("show")
+def receipts_show(
+    receipt: Annotated[str, typer.Argument(help="A receipt's number or its turn id (t_…).")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Show one receipt and its model calls."""
+    from agent_host.gateways.receipts import show_receipt
+
+    settings = _settings(home)
+    return _run(lambda: show_receipt(settings, os.environ, receipt, as_json=as_json))
+
+
+@receipts.command("verify")
+def receipts_verify(home: HomeOption = None, as_json: JsonOption = False) -> int:
+    """Verify this home's chains offline, under the policy its writer wrote; ends with the verdict."""
+    from agent_host.receipts.verification import verify_home
+
+    return verify_home(_settings(home).home, as_json=as_json)
+
+
+def _settings(home: str | None) -> Settings:
+    return load_settings(os.environ, Path.cwd(), home)
+
+
+def _run(command: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    try:
+        return asyncio.run(command())
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,168 @@
+"""The reply drafter: every call of the loop as a decision under its spec, with one L12 entry (constrained-ai.md).
+
+The entry is appended before the reply is handed on, whatever the call came to: an answer, a failure of the provider,
+a deadline, or a person who changed their mind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent_host.constrained.spec import RuntimeAISpec
+from agent_host.errors import ProviderError, ProviderUnavailableError
+from agent_host.identifiers import new_call_id
+from agent_host.providers.protocol import (
+    Block,
+    JsonValue,
+    ModelReply,
+    ModelRequest,
+    Provider,
+    StopReason,
+    Text,
+    TextDelta,
+    ToolUse,
+    Usage,
+)
+from agent_host.receipts.commitments import SCHEME, commit
+from agent_host.receipts.drafts import DecisionDraft
+from agent_host.receipts.protocol import Ledger
+from agent_host.tracing.events import CallKind, Emit, ExitState, ModelCalled
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What one call came to."""
+
+    exit_state: ExitState
+    reply: ModelReply | None
+
+
+class ReplyDrafter:
+    """The loop's `Model`: a provider under the reply-drafter spec, for one turn."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        spec: RuntimeAISpec,
+        ledger: Ledger,
+        emit: Emit,
+        *,
+        turn_id: str,
+        now_ms: Callable[[], int],
+        cost: Callable[[Usage], int | None],
+    ) -> None:
+        self._provider = provider
+        self._spec = spec
+        self._ledger = ledger
+        self._emit = emit
+        self._turn_id = turn_id
+        self._now_ms = now_ms
+        self._cost = cost
+
+    async def reply(self, request: ModelRequest, kind: CallKind, on_text: Callable[[str], None]) -> ModelReply:
+        """Answers one request and records the decision.
+
+        Raises:
+            ProviderError: the provider failed or ran past the spec's deadline; the entry says so.
+        """
+        started_ms = self._now_ms()
+        try:
+            async with asyncio.timeout(self._spec.max_latency_ms / 1000):
+                reply = await self._stream(request, on_text)
+        except asyncio.CancelledError:
+            await self._record(request, kind, started_ms, _Answer("failed_closed", None))
+            raise
+        except TimeoutError as error:
+            await self._record(request, kind, started_ms, _Answer("fallback_timeout", None))
+            seconds = self._spec.max_latency_ms // 1000
+            raise ProviderUnavailableError(f"The model gave no answer within {seconds} s; try again.") from error
+        except ProviderError:
+            await self._record(request, kind, started_ms, _Answer("fallback_provider", None))
+            raise
+        await self._record(request, kind, started_ms, _Answer("ok", reply))
+        return reply
+
+    async def _stream(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
+        reply: ModelReply | None = None
+        async for item in self._provider.stream(request):
+            if isinstance(item, TextDelta):
+                on_text(item.text)
+            else:
+                reply = item
+        if reply is None:
+            raise ProviderUnavailableError("The model's stream ended without a reply; try again.")
+        return reply
+
+    async def _record(self, request: ModelRequest, kind: CallKind, started_ms: int, answer: _Answer) -> None:
+        call_id = new_call_id()
+        latency_ms = max(0, self._now_ms() - started_ms)
+        reply = answer.reply
+        fell_back = answer.exit_state.startswith("fallback")
+        output = _reply_value(reply) if reply else self._spec.deterministic_default if fell_back else None
+        committed_input = commit(call_id, "inputHash", _request_value(request))
+        committed_output = commit(call_id, "outputCanonicalHash", output)
+        draft = DecisionDraft(
+            spec_id=self._spec.spec_id,
+            spec_hash=self._spec.spec_hash,
+            category=self._spec.category,
+            input_hash=committed_input.digest,
+            output_canonical_hash=committed_output.digest,
+            commitment=SCHEME,
+            identity=self._provider.identity,
+            latency_ms=latency_ms,
+            schema_valid=reply is not None,
+            fallback_triggered=fell_back,
+            turn_id=self._turn_id,
+            call_id=call_id,
+            exit_state=answer.exit_state,
+        )
+        entry_id = await self._ledger.append_decision(draft, (committed_input.opening, committed_output.opening))
+        usage = reply.usage if reply else Usage()
+        stop_reason: StopReason | None = reply.stop_reason if reply else None
+        self._emit(
+            ModelCalled(
+                kind=kind,
+                identity=self._provider.identity,
+                stop_reason=stop_reason,
+                usage=usage,
+                cost_micro_usd=self._cost(usage),
+                latency_ms=latency_ms,
+                exit_state=answer.exit_state,
+                call_id=call_id,
+                entry_id=entry_id,
+            )
+        )
+
+
+def _request_value(request: ModelRequest) -> JsonValue:
+    """Returns what a call's input commitment covers: the prompt, the rows and the names of the tools offered."""
+    return {
+        "system": request.system,
+        "messages": [
+            {"role": message.role, "blocks": [_block_value(block) for block in message.blocks]}
+            for message in request.messages
+        ],
+        "tools": [tool.name for tool in request.tools],
+        "tool_choice": request.tool_choice,
+    }
+
+
+def _reply_value(reply: ModelReply) -> JsonValue:
+    return {"blocks": [_block_value(block) for block in reply.blocks]}
+
+
+def _block_value(block: Block) -> JsonValue:
+    match block:
+        case Text():
+            return {"type": "text", "text": block.text}
+        case ToolUse():
+            return {"type": "tool_use", "id": block.id, "name": block.name, "arguments": block.arguments}
+        case _:
+            return {
+                "type": "tool_result",
+                "tool_use_id": block.tool_use_id,
+                "content": block.content,
+                "is_error": block.is_error,
+            }

@@ -1,0 +1,163 @@
+"""A conversation over any reader and screen: messages, slash commands, Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent_host.errors import HostError, UsageError
+from agent_host.gateways.message import accept_message
+from agent_host.gateways.readers import Reader
+from agent_host.gateways.screen import Screen, table
+from agent_host.tracing.events import Emit
+from agent_host.turn import TurnResult
+from service_runtime.errors import ServiceError
+
+COMMANDS = (
+    ("/help", "what can be typed here"),
+    ("/tools", "the tools of every connected server"),
+    ("/receipt", "the receipt of the last turn"),
+    ("/quit", "leave; Ctrl-D and Ctrl-C twice do the same"),
+)
+
+
+class ConversationHost(Protocol):
+    """What a conversation needs of the host."""
+
+    async def turn(self, text: str, watch: Emit) -> TurnResult:
+        """Runs one turn; cancelling it ends it early."""
+        ...
+
+    async def tool_names(self) -> tuple[str, ...]:
+        """Returns the names of the tools that can be used now."""
+        ...
+
+
+@dataclass
+class _Interrupts:
+    """Ctrl-C: the first press cancels the running turn or the reading, the second quits."""
+
+    running: asyncio.Future[TurnResult] | None = None
+    waiting: asyncio.Future[str | bytes | None] | None = None
+    presses: int = 0
+
+    def press(self) -> None:
+        self.presses += 1
+        if self.running is not None:
+            if self.presses == 1:
+                self.running.cancel()
+        elif self.waiting is not None:
+            self.waiting.cancel()
+
+    @property
+    def quitting(self) -> bool:
+        return self.presses > 1
+
+
+async def converse(host: ConversationHost, reader: Reader, screen: Screen) -> None:
+    """Talks until the end of input, `/quit`, or Ctrl-C twice. Bad input costs one sentence, never the conversation."""
+    talk = _Conversation(host, reader, screen)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, talk.interrupts.press)
+    try:
+        await talk.run()
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+class _Conversation:
+    def __init__(self, host: ConversationHost, reader: Reader, screen: Screen) -> None:
+        self._host = host
+        self._reader = reader
+        self._screen = screen
+        self._last: TurnResult | None = None
+        self.interrupts = _Interrupts()
+
+    async def run(self) -> None:
+        while not self.interrupts.quitting:
+            raw = await self._next_message()
+            if raw is None:
+                return
+            try:
+                text = accept_message(raw)
+                if text.startswith("/"):
+                    if text == "/quit":
+                        return
+                    await self._command(text)
+                else:
+                    await self._turn(text)
+            except (HostError, ServiceError) as error:
+                self._screen.say(str(error))
+            except OSError as error:
+                self._screen.say(
+                    f"The disk refused a write: {error.strerror or error}; free some space and say it again."
+                )
+
+    async def _next_message(self) -> str | bytes | None:
+        """Reads a message; Ctrl-C meanwhile warns once and then ends the conversation."""
+        while True:
+            reading = asyncio.ensure_future(self._reader.read())
+            self.interrupts.waiting = reading
+            try:
+                raw = await reading
+            except KeyboardInterrupt:  # typed at a prompt that takes the terminal's keys itself
+                self.interrupts.presses += 1
+            except asyncio.CancelledError:
+                if _is_being_cancelled():
+                    raise
+            else:
+                self.interrupts.presses = 0
+                return raw
+            finally:
+                self.interrupts.waiting = None
+            if self.interrupts.quitting:
+                return None
+            self._screen.say("Press Ctrl-C again, or type /quit, to leave.")
+
+    async def _turn(self, text: str) -> None:
+        task = asyncio.ensure_future(self._host.turn(text, self._screen.show))
+        self.interrupts.running = task
+        try:
+            self._last = await task
+        except asyncio.CancelledError:
+            if _is_being_cancelled():
+                raise
+            self._screen.say("Cancelled; the turn had not started.")
+        else:
+            self._screen.finish(self._last)
+        finally:
+            self.interrupts.running = None
+        if not self.interrupts.quitting:
+            self.interrupts.presses = 0
+
+    async def _command(self, text: str) -> None:
+        commands: dict[str, Callable[[], Awaitable[None]]] = {
+            "/help": self._help,
+            "/tools": self._tools,
+            "/receipt": self._receipt,
+        }
+        command = commands.get(text)
+        if command is None:
+            raise UsageError(f"There is no command {text.split(maxsplit=1)[0][:40]}; /help lists them.")
+        await command()
+
+    async def _help(self) -> None:
+        self._screen.say(table(COMMANDS))
+
+    async def _tools(self) -> None:
+        self._screen.say("\n".join(await self._host.tool_names()) or "No tool can be used now.")
+
+    async def _receipt(self) -> None:
+        if self._last is None:
+            raise UsageError("There is no receipt yet; say something first.")
+        entry = self._last.status.entry
+        self._screen.say(entry.line if entry else f"The receipt of {self._last.receipt.turn_id} waits for the writer.")
+
+
+def _is_being_cancelled() -> bool:
+    """Tells whether this very task is being cancelled, and not only what it awaits."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,36 @@
+"""What counts as a message. Pure."""
+
+from __future__ import annotations
+
+from agent_host.errors import UsageError
+
+MESSAGE_LIMIT = 100_000
+_ALLOWED_CONTROLS = frozenset("\t\n")
+
+
+def accept_message(raw: str | bytes) -> str:
+    """Returns a person's message, its outer white space removed.
+
+    Raises:
+        UsageError: the message is empty, over `MESSAGE_LIMIT` characters, not UTF-8, or holds control characters.
+    """
+    text = _decoded(raw).replace("\r\n", "\n").strip()
+    if not text:
+        raise UsageError("The message is empty; type what you want to say.")
+    if len(text) > MESSAGE_LIMIT:
+        raise UsageError(
+            f"The message has {len(text):,} characters and at most {MESSAGE_LIMIT:,} are taken; "
+            "send a shorter one, or keep the text in a note and ask about it."
+        )
+    if any(character < " " and character not in _ALLOWED_CONTROLS for character in text) or "\x7f" in text:
+        raise UsageError("The message holds control characters, so it looks like binary data; send plain text.")
+    return text
+
+
+def _decoded(raw: str | bytes) -> str:
+    try:
+        text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
+        text.encode("utf-8")
+    except UnicodeError as error:
+        raise UsageError("The message is not UTF-8 text, so it was not sent; send plain text.") from error
+    return text

@@ -1,0 +1,84 @@
+"""Where messages come from: a person at a terminal, or a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import BinaryIO, Protocol
+
+from agent_host.gateways.message import MESSAGE_LIMIT
+
+_LINE_BYTES = MESSAGE_LIMIT * 4 + 2  # a character takes at most four bytes in UTF-8
+
+
+class Reader(Protocol):
+    """A source of messages."""
+
+    async def read(self) -> str | bytes | None:
+        """Returns the next message, None at the end of input.
+
+        Raises:
+            KeyboardInterrupt: the person pressed Ctrl-C at the prompt.
+        """
+        ...
+
+
+class PipeReader:
+    """One message a line. Reads in a daemon thread, so that waiting for input never keeps the process alive."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(maxsize=64)
+        self._started = False
+
+    async def read(self) -> str | bytes | None:
+        """Returns the next line; only the first part of one that is too long, which is refused for its length."""
+        if not self._started:
+            self._started = True
+            loop = asyncio.get_running_loop()
+            threading.Thread(target=self._pump, args=(loop,), name="stdin", daemon=True).start()
+        return await self._lines.get()
+
+    def _pump(self, loop: asyncio.AbstractEventLoop) -> None:
+        while line := self._stream.readline(_LINE_BYTES):
+            rest = line
+            while rest and not rest.endswith(b"\n"):
+                rest = self._stream.readline(_LINE_BYTES)
+            if not self._hand_over(loop, line):
+                return
+        self._hand_over(loop, None)
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop, line: bytes | None) -> bool:
+        try:
+            asyncio.run_coroutine_threadsafe(self._lines.put(line), loop).result()
+        except RuntimeError:
+            return False  # the loop is closed: the conversation is over
+        return True
+
+
+class PromptReader:
+    """A person at a terminal, with line editing and the history of this conversation.
+
+    `on_ready` is called once, when the first prompt stands on the screen: what takes time starts behind it.
+    """
+
+    def __init__(self, prompt: str, on_ready: Callable[[], None]) -> None:
+        from prompt_toolkit import PromptSession
+
+        self._session: PromptSession[str] = PromptSession()
+        self._session.app.after_render += lambda _: self._tell_ready()
+        self._prompt = prompt
+        self._on_ready: Callable[[], None] | None = on_ready
+
+    def _tell_ready(self) -> None:
+        if self._on_ready is not None:
+            on_ready, self._on_ready = self._on_ready, None
+            on_ready()
+
+    async def read(self) -> str | bytes | None:
+        """Returns what the person typed; None for Ctrl-D."""
+        try:
+            return await self._session.prompt_async(self._prompt, handle_sigint=False)
+        except EOFError:
+            return None

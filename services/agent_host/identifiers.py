@@ -1,0 +1,20 @@
+"""Names that stay unique without a coordinator: a prefix and a ULID (receipts.md section 3)."""
+
+from __future__ import annotations
+
+from ulid import ULID
+
+
+def new_turn_id() -> str:
+    """Returns `t_` and a ULID: names one turn and is its idempotency key in the ledger."""
+    return f"t_{ULID()}"
+
+
+def new_session_id() -> str:
+    """Returns `s_` and a ULID: names one conversation."""
+    return f"s_{ULID()}"
+
+
+def new_call_id() -> str:
+    """Returns `c_` and a ULID: names one model call and is its idempotency key in the ledger."""
+    return f"c_{ULID()}"

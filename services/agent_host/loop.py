@@ -1,0 +1,82 @@
+"""The loop: a model and its tools, until the model has nothing more to ask.
+
+Pure over a `Model` and a `ToolBox`: no clock, no disk, no receipts. One model call a step; no tool request ends the
+turn; every requested tool is run and its results go back in one user message. At the cap the model is asked once
+more, without tools, so that a turn always ends in words (agent.md rows 2, 3 and 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from agent_host.errors import ProviderError
+from agent_host.mcp_clients.protocol import ToolBox
+from agent_host.providers.protocol import Message, ModelReply, ModelRequest, Text, ToolResult, ToolUse
+from agent_host.tracing.events import CallKind, Emit, ReplyDelta, ToolCalled, ToolStarted
+
+LIMIT_NOTE = "You have used every step of this turn. Answer now, in words, from what you know."
+LIMIT_MESSAGE = "I stopped: this turn used all its steps before I had an answer. Ask again in smaller parts."
+
+
+class Model(Protocol):
+    """A model whose every call is recorded."""
+
+    async def reply(self, request: ModelRequest, kind: CallKind, on_text: Callable[[str], None]) -> ModelReply:
+        """Answers one request, passing text on as it arrives.
+
+        Raises:
+            ProviderError: no usable answer came.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the loop came to. `messages` are the rows this turn added after the person's message."""
+
+    text: str
+    messages: tuple[Message, ...]
+    limit_reached: bool
+
+
+async def run_loop(
+    model: Model, tools: ToolBox, request: ModelRequest, emit: Emit, *, turn_id: str, max_iterations: int
+) -> Reply:
+    """Runs model calls and tool calls until the model answers in words or the cap is reached.
+
+    Raises:
+        ProviderError: a model call gave nothing usable; what ran before it has been emitted.
+    """
+    added: list[Message] = []
+    for _ in range(max_iterations):
+        step = replace(request, messages=(*request.messages, *added))
+        answer = await model.reply(step, "loop", lambda text: emit(ReplyDelta(text)))
+        added.append(Message("assistant", answer.blocks))
+        if answer.stop_reason == "pause":
+            continue  # the provider wants its own words back and goes on from there
+        if not answer.tool_uses:
+            return Reply(answer.text, tuple(added), limit_reached=False)
+        results = [await _run_tool(tools, use, emit, turn_id) for use in answer.tool_uses]
+        added.append(Message("user", tuple(results)))
+    text = await _final_answer(model, replace(request, messages=(*request.messages, *added)), emit)
+    added.append(Message("assistant", (Text(text),)))
+    return Reply(text, tuple(added), limit_reached=True)
+
+
+async def _run_tool(tools: ToolBox, use: ToolUse, emit: Emit, turn_id: str) -> ToolResult:
+    emit(ToolStarted(use.name))
+    outcome = await tools.call(use.name, use.arguments, {"turn_id": turn_id})
+    emit(ToolCalled(use.id, use.name, use.arguments, outcome))
+    return ToolResult(use.id, outcome.content, outcome.is_error)
+
+
+async def _final_answer(model: Model, request: ModelRequest, emit: Emit) -> str:
+    """Asks once more with tools off; a failure or an empty answer becomes the fixed message (agent.md row 3)."""
+    last = replace(request, system=f"{request.system}\n\n{LIMIT_NOTE}", tool_choice="none")
+    try:
+        answer = await model.reply(last, "final", lambda text: emit(ReplyDelta(text)))
+    except ProviderError:
+        return LIMIT_MESSAGE
+    return answer.text or LIMIT_MESSAGE

@@ -1,0 +1,205 @@
+"""The host's side of the receipt writer: drafts to the wire, entries back. The only importer of the stubs here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import grpc
+import grpc.aio
+
+from agent_host.errors import ReceiptRefusedError, WriterUnavailableError
+from agent_host.receipts.drafts import PRODUCT_ID, DecisionDraft, TurnIntent, TurnReceipt
+from agent_host.receipts.protocol import StoredEntry
+from prometheus.receipts.v1 import receipts_pb2 as wire
+from prometheus.receipts.v1.receipts_pb2_grpc import ReceiptWriterStub
+
+TURNS = "turns"
+DECISIONS = "decisions"
+_LAYERS = {TURNS: wire.LAYER_L10_TURNS, DECISIONS: wire.LAYER_L12_DECISIONS}
+_AWAY = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.UNKNOWN,
+    grpc.StatusCode.INTERNAL,
+}
+
+
+class ReceiptClient:
+    """Talks to one receipt writer at a gRPC target such as `unix:/run/writer.sock` or `writer:7443`.
+
+    Every call has a deadline. A writer that cannot be reached, is draining, or is too slow raises
+    `WriterUnavailableError`, and the same draft may be sent again: appends are idempotent.
+    """
+
+    def __init__(self, target: str, *, timeout_s: float = 5.0) -> None:
+        self._target = target
+        self._timeout_s = timeout_s
+        options = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 1000)]
+        self._channel = grpc.aio.insecure_channel(target, options=options)
+        self._stub = ReceiptWriterStub(self._channel)  # type: ignore[no-untyped-call]  # generated
+
+    async def wait_ready(self, timeout_s: float) -> None:
+        """Waits until the writer accepts connections.
+
+        Raises:
+            WriterUnavailableError: it did not within `timeout_s` seconds.
+        """
+        request = wire.GetHeadRequest(layer=wire.LAYER_L10_TURNS)
+        try:
+            await self._stub.GetHead(request, timeout=timeout_s, wait_for_ready=True)
+        except grpc.aio.AioRpcError as error:
+            raise self._translated(error) from error
+
+    async def begin_turn(self, intent: TurnIntent) -> None:
+        """Records durably that a turn started.
+
+        Raises:
+            WriterUnavailableError, ReceiptRefusedError: nothing was recorded, or it is not known.
+        """
+        request = wire.BeginTurnRequest(
+            turn_id=intent.turn_id,
+            session_id=intent.session_id,
+            gateway=intent.gateway,
+            product_id=PRODUCT_ID,
+            input_hash=intent.input_hash,
+            commitment=intent.commitment,
+            model_id=intent.model_id,
+        )
+        try:
+            await self._stub.BeginTurn(request, timeout=self._timeout_s)
+        except grpc.aio.AioRpcError as error:
+            raise self._translated(error) from error
+
+    async def append_decision(self, draft: DecisionDraft) -> StoredEntry:
+        """Appends one L12 entry and returns it once it is durable.
+
+        Raises:
+            WriterUnavailableError, ReceiptRefusedError: see the class.
+        """
+        request = wire.AppendDecisionRequest(draft=_decision(draft))
+        try:
+            response = await self._stub.AppendDecision(request, timeout=self._timeout_s)
+        except grpc.aio.AioRpcError as error:
+            raise self._translated(error) from error
+        return _stored(response.entry)
+
+    async def append_turn(self, receipt: TurnReceipt) -> StoredEntry:
+        """Appends one L10 entry and returns it once it is durable; decisions without an entry id are left out.
+
+        Raises:
+            WriterUnavailableError, ReceiptRefusedError: see the class.
+        """
+        request = wire.AppendTurnRequest(draft=_turn(receipt))
+        try:
+            response = await self._stub.AppendTurn(request, timeout=self._timeout_s)
+        except grpc.aio.AioRpcError as error:
+            raise self._translated(error) from error
+        return _stored(response.entry)
+
+    async def entry(self, chain: str, entry_id: int) -> StoredEntry | None:
+        """Returns one entry, or None when the chain holds no such id.
+
+        Raises:
+            WriterUnavailableError, ReceiptRefusedError: see the class.
+        """
+        request = wire.GetEntryRequest(layer=_LAYERS[chain], id=entry_id)
+        try:
+            response = await self._stub.GetEntry(request, timeout=self._timeout_s)
+        except grpc.aio.AioRpcError as error:
+            if error.code() == grpc.StatusCode.NOT_FOUND:
+                return None
+            raise self._translated(error) from error
+        return _stored(response.entry)
+
+    async def entries(
+        self, chain: str, *, turn_id: str = "", newest_first: bool = False, limit: int = 0
+    ) -> AsyncIterator[StoredEntry]:
+        """Streams entries of a chain; `limit` 0 means all.
+
+        Raises:
+            WriterUnavailableError, ReceiptRefusedError: see the class.
+        """
+        request = wire.ListEntriesRequest(layer=_LAYERS[chain], turn_id=turn_id, newest_first=newest_first, limit=limit)
+        try:
+            async for response in self._stub.ListEntries(request, timeout=self._timeout_s):
+                yield _stored(response.entry)
+        except grpc.aio.AioRpcError as error:
+            raise self._translated(error) from error
+
+    async def close(self) -> None:
+        """Closes the connection."""
+        await self._channel.close()
+
+    def _translated(self, error: grpc.aio.AioRpcError) -> WriterUnavailableError | ReceiptRefusedError:
+        if error.code() in _AWAY:
+            return WriterUnavailableError(f"The receipt writer at {self._target} does not answer.")
+        return ReceiptRefusedError(f"The receipt writer refused the draft: {error.details()}")
+
+
+def _stored(entry: wire.Entry) -> StoredEntry:
+    return StoredEntry(entry.id, entry.hash, entry.recorded_at_ms, entry.line)
+
+
+def _decision(draft: DecisionDraft) -> wire.DecisionDraft:
+    identity = draft.identity
+    return wire.DecisionDraft(
+        product_id=PRODUCT_ID,
+        spec_id=draft.spec_id,
+        spec_hash=draft.spec_hash,
+        input_hash=draft.input_hash,
+        output_canonical_hash=draft.output_canonical_hash,
+        category=draft.category,
+        model_identity=wire.ModelIdentity(provider=identity.provider, model=identity.model, version=identity.version),
+        latency_ms=draft.latency_ms,
+        schema_valid=draft.schema_valid,
+        fallback_triggered=draft.fallback_triggered,
+        turn_id=draft.turn_id,
+        call_id=draft.call_id,
+        exit_state=draft.exit_state,
+        commitment=draft.commitment,
+    )
+
+
+def _turn(receipt: TurnReceipt) -> wire.TurnDraft:
+    ids = [decision.entry_id for decision in receipt.decisions if decision.entry_id is not None]
+    model = receipt.model
+    memory = receipt.memory
+    return wire.TurnDraft(
+        product_id=PRODUCT_ID,
+        turn_id=receipt.turn_id,
+        session_id=receipt.session_id,
+        gateway=receipt.gateway,
+        outcome=receipt.outcome,
+        iterations=receipt.iterations,
+        input_hash=receipt.input_hash,
+        reply_hash=receipt.reply_hash,
+        model=wire.ModelUsage(
+            id=model.id,
+            input_tokens=model.input_tokens,
+            output_tokens=model.output_tokens,
+            cache_read_tokens=model.cache_read_tokens,
+            cache_write_tokens=model.cache_write_tokens,
+            cost_micro_usd=model.cost_micro_usd,
+            estimated=model.estimated,
+            calls=[wire.CallCount(kind=call.kind, n=call.n) for call in model.calls],
+        ),
+        tools=[
+            wire.ToolUsage(
+                tool=row.tool, provider=row.provider, status=row.status, n=row.n, cost_micro_usd=row.cost_micro_usd
+            )
+            for row in receipt.tools
+        ],
+        memory=wire.MemoryUsage(
+            searches=memory.searches,
+            used=memory.used,
+            kept=memory.kept,
+            unsent=memory.unsent,
+            report_id=memory.report_id,
+        ),
+        decisions=wire.DecisionRange(n=len(ids), first_id=min(ids, default=0), last_id=max(ids, default=0)),
+        total_micro_usd=receipt.total_micro_usd,
+        trace_hash=receipt.trace_hash,
+        commitment=receipt.commitment,
+    )

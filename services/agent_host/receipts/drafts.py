@@ -1,0 +1,121 @@
+"""What the host asks the receipt writer to record: drafts, without id, time and signature.
+
+The members are the ledger's (receipts.md section 3), in the language's own spelling; `client.py` maps them to the
+wire and `spool.py` to disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from agent_host.providers.protocol import Identity
+from agent_host.tracing.events import ExitState, Outcome
+
+PRODUCT_ID = "prometheus-agent"
+
+
+@dataclass(frozen=True)
+class TurnIntent:
+    """A turn that starts; it becomes an `interrupted` entry when nothing follows."""
+
+    turn_id: str
+    session_id: str
+    gateway: str
+    input_hash: str
+    commitment: str
+    model_id: str
+
+
+@dataclass(frozen=True)
+class DecisionDraft:
+    """One model call, for the L12 chain."""
+
+    spec_id: str
+    spec_hash: str
+    category: str
+    input_hash: str
+    output_canonical_hash: str
+    commitment: str
+    identity: Identity
+    latency_ms: int
+    schema_valid: bool
+    fallback_triggered: bool
+    turn_id: str
+    call_id: str
+    exit_state: ExitState
+
+
+@dataclass(frozen=True)
+class CallCount:
+    """How many model calls of one kind a turn made."""
+
+    kind: str
+    n: int
+
+
+@dataclass(frozen=True)
+class ModelUsage:
+    """A turn's tokens and money. Cost 0 with `estimated` set means that no price is known for the model."""
+
+    id: str
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cost_micro_usd: int
+    estimated: bool
+    calls: tuple[CallCount, ...]
+
+
+@dataclass(frozen=True)
+class ToolUsage:
+    """How often a turn used one tool with one outcome."""
+
+    tool: str
+    provider: str
+    status: Literal["ok", "error"]
+    n: int
+    cost_micro_usd: int | None
+
+
+@dataclass(frozen=True)
+class MemoryUsage:
+    """What a turn read from and wrote to memory."""
+
+    searches: int
+    used: int
+    kept: int
+    unsent: int
+    report_id: str | None
+
+
+@dataclass(frozen=True)
+class DecisionRef:
+    """One model call of a turn and its L12 entry, None while that waits in the spool."""
+
+    call_id: str
+    entry_id: int | None
+
+
+@dataclass(frozen=True)
+class TurnReceipt:
+    """One turn, for the L10 chain: names, counts, money and ids; never an argument, an output or a message."""
+
+    turn_id: str
+    session_id: str
+    gateway: str
+    outcome: Outcome
+    iterations: int
+    input_hash: str
+    reply_hash: str
+    commitment: str
+    model: ModelUsage
+    tools: tuple[ToolUsage, ...]
+    memory: MemoryUsage
+    decisions: tuple[DecisionRef, ...]
+    total_micro_usd: int
+    trace_hash: str
+
+
+Draft: TypeAlias = TurnIntent | DecisionDraft | TurnReceipt

@@ -1,0 +1,56 @@
+"""The ledger seam: what a turn needs of the receipt writer, whether it answers now or later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent_host.receipts.commitments import Opening
+from agent_host.receipts.drafts import DecisionDraft, TurnIntent, TurnReceipt
+
+
+@dataclass(frozen=True)
+class StoredEntry:
+    """One entry as the writer stored it: `line` is the truth, byte for byte, without its line break."""
+
+    id: int
+    hash: str
+    recorded_at_ms: int
+    line: str
+
+
+@dataclass(frozen=True)
+class ReceiptStatus:
+    """What became of a turn's receipt: signed as `entry`, or one of `queued` in the spool, or refused with a reason."""
+
+    entry: StoredEntry | None
+    queued: int
+    refused: str | None = None
+
+
+class Ledger(Protocol):
+    """Records what a turn did. No method fails because the writer is away: what cannot be sent waits in the spool."""
+
+    async def begin_turn(self, intent: TurnIntent, opening: Opening) -> None:
+        """Records durably that a turn starts.
+
+        Raises:
+            OSError: the disk refused the spool.
+        """
+        ...
+
+    async def append_decision(self, draft: DecisionDraft, openings: tuple[Opening, ...]) -> int | None:
+        """Records one model call durably; returns its entry id, None when it waits in the spool.
+
+        Raises:
+            OSError: the disk refused the spool.
+        """
+        ...
+
+    async def append_turn(self, receipt: TurnReceipt, opening: Opening) -> ReceiptStatus:
+        """Records a turn's receipt durably and says what became of it.
+
+        Raises:
+            OSError: the disk refused the spool.
+        """
+        ...

@@ -1,0 +1,77 @@
+"""What the host can be told, as one typed value (architecture, Configuration; agent.md 2.10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from agent_host.errors import ConfigurationError
+from service_runtime.settings import Settings
+
+ProviderName: TypeAlias = Literal["offline", "anthropic"]
+DEFAULT_ANTHROPIC_MODEL = "claude-sonnet-5-5"
+
+
+@dataclass(frozen=True)
+class HostSettings:
+    """The host's settings; times in seconds, counts in whole numbers."""
+
+    provider: ProviderName
+    model: str
+    api_key: str | None
+    base_url: str | None
+    writer: str | None  # gRPC target of a writer that runs elsewhere; None: the host runs its own
+    mcp_config: Path
+    max_iterations: int
+    max_tokens: int
+    history_turns: int
+    mcp_call_timeout_s: int
+    llm_timeout_s: int
+
+
+def host_settings(settings: Settings) -> HostSettings:
+    """Reads the host's settings.
+
+    Raises:
+        ConfigurationError: a value cannot be used; the message names it and what to set.
+    """
+    provider = _provider(settings.get("PROVIDER") or "offline")
+    api_key = settings.get("API_KEY") or settings.outside("ANTHROPIC_API_KEY")
+    if provider == "anthropic" and not api_key:
+        raise ConfigurationError(
+            "PROMETHEUS_PROVIDER=anthropic needs a key: set PROMETHEUS_API_KEY (or ANTHROPIC_API_KEY) "
+            f"in the environment or in {settings.home.path / '.env'}."
+        )
+    default_model = DEFAULT_ANTHROPIC_MODEL if provider == "anthropic" else "offline-rules"
+    return HostSettings(
+        provider=provider,
+        model=(settings.get("MODEL") or default_model) if provider == "anthropic" else default_model,
+        api_key=api_key,
+        base_url=settings.get("BASE_URL"),
+        writer=settings.get("WRITER"),
+        mcp_config=Path(settings.get("MCP_CONFIG") or settings.home.path / "mcp.json").expanduser(),
+        max_iterations=_positive(settings, "MAX_ITERATIONS", 15),
+        max_tokens=_positive(settings, "MAX_TOKENS", 8192),
+        history_turns=_positive(settings, "HISTORY_TURNS", 12),
+        mcp_call_timeout_s=_positive(settings, "MCP_CALL_TIMEOUT", 120),
+        llm_timeout_s=_positive(settings, "LLM_TIMEOUT", 120),
+    )
+
+
+def _provider(told: str) -> ProviderName:
+    match told:
+        case "offline" | "anthropic":
+            return told
+        case _:
+            known = ", ".join(get_args(ProviderName))
+            raise ConfigurationError(f"PROMETHEUS_PROVIDER is {told!r}, which is not known here; set one of: {known}.")
+
+
+def _positive(settings: Settings, name: str, default: int) -> int:
+    told = settings.get(name)
+    if told is None:
+        return default
+    if not told.isascii() or not told.isdigit() or int(told) < 1:
+        raise ConfigurationError(f"PROMETHEUS_{name} is {told!r}; set a whole number above 0.")
+    return int(told)

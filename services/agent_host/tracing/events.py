@@ -1,0 +1,91 @@
+"""What happens in a turn, as values. Receipts and traces are computed from these and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from agent_host.mcp_clients.protocol import ToolOutcome
+from agent_host.providers.protocol import Identity, JsonValue, StopReason, Usage
+
+CallKind: TypeAlias = Literal["loop", "final"]
+Outcome: TypeAlias = Literal["replied", "limit_reached", "cancelled", "failed"]
+ExitState: TypeAlias = Literal[
+    "ok",
+    "ok_amended",
+    "fallback_schema",
+    "fallback_timeout",
+    "fallback_provider",
+    "rejected_by_reviewer",
+    "failed_closed",
+]
+
+
+@dataclass(frozen=True)
+class TurnStarted:
+    """A person's message was taken up."""
+
+    turn_id: str
+    session_id: str
+    gateway: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ReplyDelta:
+    """A piece of the reply's text, for whoever is watching; never traced."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ModelCalled:
+    """One model call ended. `entry_id` is its L12 entry, None while that waits in the spool."""
+
+    kind: CallKind
+    identity: Identity
+    stop_reason: StopReason | None
+    usage: Usage
+    cost_micro_usd: int | None
+    latency_ms: int
+    exit_state: ExitState
+    call_id: str
+    entry_id: int | None
+
+
+@dataclass(frozen=True)
+class ToolStarted:
+    """A tool call was sent; for whoever is watching, never traced."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ToolCalled:
+    """One tool call ended."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, JsonValue]
+    outcome: ToolOutcome
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something a person should know that does not stop the turn, such as a server that cannot be reached."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class TurnEnded:
+    """The reply is known. The turn's trace hash covers every line up to and with this one."""
+
+    outcome: Outcome
+    reply: str
+    iterations: int  # model calls, the final one at the cap included
+
+
+TurnEvent: TypeAlias = TurnStarted | ReplyDelta | ModelCalled | ToolStarted | ToolCalled | Notice | TurnEnded
+Emit: TypeAlias = Callable[[TurnEvent], None]

@@ -1,0 +1,98 @@
+"""Trace lines: one JSON object an event (agent.md 2.6). Pure; `jsonl.py` writes them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+
+from agent_host.providers.protocol import JsonValue
+from agent_host.tracing.events import ModelCalled, Notice, ToolCalled, TurnEnded, TurnEvent, TurnStarted
+from agent_host.tracing.redaction import redact, redact_text
+
+ARGUMENTS_LIMIT = 500
+OUTPUT_LIMIT = 4_000
+ERROR_LIMIT = 200
+
+
+def trace_line(event: TurnEvent, turn_id: str, at_ms: int) -> bytes | None:
+    """Returns the event's trace line with its line break, or None for an event that is not traced.
+
+    Times are UTC with milliseconds. Arguments and outputs are redacted and cut to `ARGUMENTS_LIMIT` and
+    `OUTPUT_LIMIT` characters; `output_sha256` is over the whole output as the model read it.
+    """
+    members = _members(event)
+    if members is None:
+        return None
+    stamp = datetime.fromtimestamp(at_ms / 1000, tz=UTC).isoformat(timespec="milliseconds")
+    row = {"ts": stamp.replace("+00:00", "Z"), "turn_id": turn_id, **members}
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _members(event: TurnEvent) -> dict[str, JsonValue] | None:
+    match event:
+        case TurnStarted():
+            return {
+                "type": "turn_start",
+                "session_id": event.session_id,
+                "gateway": event.gateway,
+                "user_message": redact_text(event.text),
+            }
+        case ModelCalled():
+            return _model_members(event)
+        case ToolCalled():
+            return _tool_members(event)
+        case Notice():
+            return {"type": "notice", "text": event.text}
+        case TurnEnded():
+            return {
+                "type": "turn_end",
+                "outcome": event.outcome,
+                "reply": redact_text(event.reply),
+                "iterations": event.iterations,
+            }
+        case _:
+            return None
+
+
+def _model_members(event: ModelCalled) -> dict[str, JsonValue]:
+    return {
+        "type": "llm",
+        "kind": event.kind,
+        "provider": event.identity.provider,
+        "model": event.identity.model,
+        "stop_reason": event.stop_reason,
+        "usage": {
+            "in": event.usage.input_tokens,
+            "out": event.usage.output_tokens,
+            "cache_read": event.usage.cache_read_tokens,
+            "cache_write": event.usage.cache_write_tokens,
+        },
+        "cost_micro_usd": event.cost_micro_usd,
+        "duration_ms": event.latency_ms,
+        "exit_state": event.exit_state,
+        "call_id": event.call_id,
+        "entry_id": event.entry_id,
+    }
+
+
+def _tool_members(event: ToolCalled) -> dict[str, JsonValue]:
+    outcome = event.outcome
+    arguments = redact(event.arguments)
+    as_text = json.dumps(arguments, ensure_ascii=False)
+    members: dict[str, JsonValue] = {
+        "type": "tool",
+        "v": 2,
+        "tool": event.name,
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.call.id": event.call_id,
+        "source": f"mcp:{outcome.server}",
+        "args": arguments if len(as_text) <= ARGUMENTS_LIMIT else as_text[:ARGUMENTS_LIMIT],
+        "output": redact_text(outcome.content)[:OUTPUT_LIMIT],
+        "output_sha256": hashlib.sha256(outcome.content.encode("utf-8", "surrogatepass")).hexdigest(),
+        "ok": not outcome.is_error,
+        "duration_ms": outcome.duration_ms,
+    }
+    if outcome.is_error:
+        members["error"] = redact_text(outcome.content)[:ERROR_LIMIT]
+    return members

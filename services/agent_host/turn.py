@@ -1,0 +1,189 @@
+"""One turn, from a person's message to a reply and its receipt. Read this file first.
+
+    message ─ intent (BeginTurn) ─ prompt ─ loop: model ⇄ tools ─ events ─ receipt (AppendTurn) ─ reply
+
+Everything that happens is emitted as an event; the trace and the receipt are computed from the events alone. Nothing
+after the loop can lose the reply, and nothing at all loses a receipt: it is signed by the writer, or it waits in the
+spool and the receipt line says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from agent_host.constrained.drafter import ReplyDrafter
+from agent_host.constrained.spec import RuntimeAISpec
+from agent_host.constrained.specs import FAILURE_MESSAGE
+from agent_host.errors import ProviderError
+from agent_host.identifiers import new_turn_id
+from agent_host.loop import Reply, run_loop
+from agent_host.mcp_clients.protocol import ToolBox
+from agent_host.providers.protocol import Message, ModelRequest, Provider, Text, Usage
+from agent_host.receipts.commitments import SCHEME, commit
+from agent_host.receipts.drafts import TurnIntent, TurnReceipt
+from agent_host.receipts.protocol import Ledger, ReceiptStatus
+from agent_host.receipts.turn_receipt import turn_receipt
+from agent_host.session import ChatLog, Session, system_prompt
+from agent_host.tracing.events import Emit, ModelCalled, Notice, Outcome, ReplyDelta, TurnEnded, TurnEvent, TurnStarted
+from agent_host.tracing.jsonl import TraceFile
+from agent_host.tracing.lines import trace_line
+
+CANCELLED_MESSAGE = "Cancelled."
+
+
+@dataclass(frozen=True)
+class TurnParts:
+    """What every turn of a host works with."""
+
+    provider: Provider
+    spec: RuntimeAISpec
+    tools: ToolBox
+    receipts: Ledger
+    chat_log: ChatLog
+    traces: Path
+    soul: str
+    now: Callable[[], datetime]
+    zone_name: str
+    cost: Callable[[Usage], int | None]
+    max_iterations: int
+    max_tokens: int
+
+
+@dataclass(frozen=True)
+class TurnResult:
+    """What a gateway shows: the reply, how the turn ended, its receipt and what became of that."""
+
+    reply: str
+    outcome: Outcome
+    receipt: TurnReceipt
+    status: ReceiptStatus
+
+
+class _Events:
+    """The turn's events: kept for the receipt, written to the trace, shown to whoever watches."""
+
+    def __init__(self, turn_id: str, trace: TraceFile, now_ms: Callable[[], int], watch: Emit) -> None:
+        self.kept: list[TurnEvent] = []
+        self.turn_id = turn_id
+        self._trace = trace
+        self._now_ms = now_ms
+        self._watch = watch
+
+    def emit(self, event: TurnEvent) -> None:
+        self.kept.append(event)
+        line = trace_line(event, self.turn_id, self._now_ms())
+        if line is not None:
+            self._trace.write(line)
+        self._watch(event)
+
+    @property
+    def iterations(self) -> int:
+        return sum(isinstance(event, ModelCalled) for event in self.kept)
+
+    @property
+    def streamed_text(self) -> str:
+        return "".join(event.text for event in self.kept if isinstance(event, ReplyDelta))
+
+
+async def run_turn(text: str, session: Session, gateway: str, parts: TurnParts, watch: Emit) -> TurnResult:
+    """Runs one turn. Cancelling the task ends the turn early; its receipt then says `cancelled`.
+
+    Raises:
+        OSError: the spool's or the chat log's disk refused a write; the message names the file.
+    """
+    turn_id = new_turn_id()
+    trace = TraceFile(parts.traces, parts.now())
+    events = _Events(turn_id, trace, lambda: _ms(parts.now()), watch)
+    message = commit(turn_id, "inputHash", {"text": text})
+    model_id = parts.provider.identity.model
+    intent = TurnIntent(turn_id, session.session_id, gateway, message.digest, SCHEME, model_id)
+    events.emit(TurnStarted(turn_id, session.session_id, gateway, text))
+    parts.chat_log.store(session.session_id, turn_id, gateway, "user", text, at_ms=_ms(parts.now()))
+    begin = parts.receipts.begin_turn(intent, message.opening)
+
+    outcome, reply = await _answer(text, session, parts, events, begin)
+
+    events.emit(TurnEnded(outcome, reply.text, events.iterations))
+    said = commit(turn_id, "replyHash", {"text": reply.text})
+    receipt = turn_receipt(
+        events.kept,
+        parts.provider.identity,
+        input_hash=message.digest,
+        reply_hash=said.digest,
+        commitment=SCHEME,
+        trace_hash=trace.sha256,
+    )
+    status = await parts.receipts.append_turn(receipt, said.opening)
+    parts.chat_log.store(session.session_id, turn_id, gateway, "assistant", reply.text, at_ms=_ms(parts.now()))
+    session.add_turn(text, reply.messages)
+    return TurnResult(reply.text, outcome, receipt, status)
+
+
+async def _answer(
+    text: str, session: Session, parts: TurnParts, events: _Events, begin: Awaitable[None]
+) -> tuple[Outcome, Reply]:
+    """Records the start, runs the loop, and turns whatever ends it into an outcome and a reply."""
+    try:
+        await _to_the_end(begin)
+        reply = await _draft(text, session, parts, events)
+    except asyncio.CancelledError:
+        _take_back_cancellation()
+        return "cancelled", _cut_short(events.streamed_text or CANCELLED_MESSAGE)
+    except ProviderError as error:
+        return "failed", _cut_short(f"{FAILURE_MESSAGE} {error}")
+    return ("limit_reached" if reply.limit_reached else "replied"), reply
+
+
+async def _draft(text: str, session: Session, parts: TurnParts, events: _Events) -> Reply:
+    tools = await parts.tools.specs()
+    for problem in parts.tools.problems():
+        events.emit(Notice(problem))
+    request = ModelRequest(
+        system=system_prompt(parts.soul, parts.now(), parts.zone_name, parts.provider.identity),
+        messages=session.messages_with(text),
+        tools=tools,
+        tool_choice="auto",
+        max_tokens=parts.max_tokens,
+    )
+    drafter = ReplyDrafter(
+        parts.provider,
+        parts.spec,
+        parts.receipts,
+        events.emit,
+        turn_id=events.turn_id,
+        now_ms=lambda: _ms(parts.now()),
+        cost=parts.cost,
+    )
+    return await run_loop(
+        drafter, parts.tools, request, events.emit, turn_id=events.turn_id, max_iterations=parts.max_iterations
+    )
+
+
+def _cut_short(text: str) -> Reply:
+    """Returns the reply of a turn that did not finish; the history keeps its words and no half-done tool calls."""
+    return Reply(text, (Message("assistant", (Text(text),)),), limit_reached=False)
+
+
+async def _to_the_end(step: Awaitable[None]) -> None:
+    """Awaits a step that must not be half done; a cancellation that comes meanwhile is raised after it."""
+    task = asyncio.ensure_future(step)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise
+
+
+def _take_back_cancellation() -> None:
+    """Marks this task as not cancelled: the person ended the answer, and the receipt is still to be written."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)

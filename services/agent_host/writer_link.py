@@ -1,0 +1,67 @@
+"""The way to the receipt writer: one of the host's own as a child process, or one that runs elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent_host.children import Child, socket_path
+from agent_host.errors import WriterUnavailableError
+from agent_host.receipts.client import ReceiptClient
+
+START_TIMEOUT_S = 15.0
+_POLL_S = 0.05
+
+
+class WriterLink:
+    """Connects to the writer of a home, or to `target` when that is given."""
+
+    def __init__(self, receipts_folder: Path, log: Path, environment: Mapping[str, str], target: str | None) -> None:
+        own = f"unix:{socket_path(receipts_folder, 'writer.sock')}"
+        self._child = None
+        if target is None:
+            arguments = ["receipt_writer", "serve", "--listen", own, "--exit-with-stdin"]
+            self._child = Child(arguments, environment, log)
+        self._log = log
+        self.client = ReceiptClient(target or own)
+
+    def start(self) -> None:
+        """Starts the host's own writer, if there is one to start; does not wait for it.
+
+        Raises:
+            OSError: the process cannot be started.
+        """
+        if self._child is not None:
+            self._child.ensure()
+
+    async def ensure(self) -> None:
+        """Returns once the writer answers, starting it again first when it ended.
+
+        Raises:
+            WriterUnavailableError: it does not answer.
+        """
+        try:
+            self.start()
+        except OSError as error:
+            raise WriterUnavailableError(f"The receipt writer cannot be started: {error.strerror}.") from error
+        ready = asyncio.ensure_future(self.client.wait_ready(START_TIMEOUT_S))
+        while not ready.done():
+            await asyncio.wait({ready}, timeout=_POLL_S)
+            if (ended := self.own_writer_ended()) is not None:
+                ready.cancel()
+                raise WriterUnavailableError(ended)
+        await ready
+
+    def own_writer_ended(self) -> str | None:
+        """Returns a sentence when the host's own writer is not running any more, else None."""
+        status = self._child.exit_status if self._child else None
+        if status is None:
+            return None
+        return f"The receipt writer ended with status {status}; its reason is at the end of {self._log}."
+
+    async def close(self) -> None:
+        """Closes the connection and ends the host's own writer."""
+        await self.client.close()
+        if self._child is not None:
+            self._child.stop()

@@ -1,0 +1,167 @@
+"""The loop over a scripted model and an in-memory tool box."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from agent_host.errors import ProviderError, ProviderRefusedError
+from agent_host.loop import LIMIT_MESSAGE, LIMIT_NOTE, Reply, run_loop
+from agent_host.mcp_clients.protocol import ToolOutcome
+from agent_host.providers.protocol import (
+    JsonValue,
+    Message,
+    ModelReply,
+    ModelRequest,
+    StopReason,
+    Text,
+    ToolResult,
+    ToolSpec,
+    ToolUse,
+    Usage,
+)
+from agent_host.tracing.events import CallKind, ReplyDelta, ToolCalled, TurnEvent
+
+REQUEST = ModelRequest("be brief", (Message("user", (Text("hello"),)),), (), "auto", 100)
+
+
+def said(text: str, stop: StopReason = "end_turn") -> ModelReply:
+    return ModelReply((Text(text),), stop, Usage(), "scripted")
+
+
+def asks(*names: str) -> ModelReply:
+    uses = tuple(ToolUse(f"use-{index}-{name}", name, {"q": index}) for index, name in enumerate(names))
+    return ModelReply(uses, "tool_use", Usage(), "scripted")
+
+
+class Scripted:
+    """A `Model` that answers from a list and keeps what it was asked."""
+
+    def __init__(self, *replies: ModelReply | ProviderError) -> None:
+        self._replies = list(replies)
+        self.requests: list[ModelRequest] = []
+        self.kinds: list[str] = []
+
+    async def reply(self, request: ModelRequest, kind: CallKind, on_text: Callable[[str], None]) -> ModelReply:
+        self.requests.append(request)
+        self.kinds.append(kind)
+        answer = self._replies.pop(0)
+        if isinstance(answer, ProviderError):
+            raise answer
+        on_text(answer.text)
+        return answer
+
+
+class Tools:
+    """A `ToolBox` whose every tool echoes its name; `failing` ones answer with an error."""
+
+    def __init__(self, failing: Sequence[str] = ()) -> None:
+        self._failing = failing
+        self.metas: list[Mapping[str, str]] = []
+
+    async def specs(self) -> tuple[ToolSpec, ...]:
+        return ()
+
+    async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
+        self.metas.append(meta)
+        return ToolOutcome("echo", name, f"{name} says {arguments['q']}", None, name in self._failing, 1)
+
+    def problems(self) -> tuple[str, ...]:
+        return ()
+
+    async def close(self) -> None:
+        return
+
+
+async def loop(model: Scripted, tools: Tools | None = None, cap: int = 5) -> tuple[Reply, list[TurnEvent]]:
+    events: list[TurnEvent] = []
+    reply = await run_loop(model, tools or Tools(), REQUEST, events.append, turn_id="t_1", max_iterations=cap)
+    return reply, events
+
+
+async def test_a_plain_answer_takes_one_call_and_no_tool() -> None:
+    model = Scripted(said("hi there"))
+
+    reply, events = await loop(model)
+
+    assert reply == Reply("hi there", (Message("assistant", (Text("hi there"),)),), limit_reached=False)
+    assert events == [ReplyDelta("hi there")]
+    assert model.kinds == ["loop"]
+
+
+async def test_every_requested_tool_is_run_in_order_and_answered_in_one_message() -> None:
+    model = Scripted(asks("first", "second"), said("done"))
+
+    reply, events = await loop(model)
+
+    results = model.requests[1].messages[-1]
+    assert results == Message(
+        "user",
+        (
+            ToolResult("use-0-first", "first says 0", is_error=False),
+            ToolResult("use-1-second", "second says 1", is_error=False),
+        ),
+    )
+    assert [event.name for event in events if isinstance(event, ToolCalled)] == ["first", "second"]
+    assert reply.text == "done"
+    assert [message.role for message in reply.messages] == ["assistant", "user", "assistant"]
+
+
+async def test_a_failed_tool_goes_to_the_model_as_an_error_and_the_loop_goes_on() -> None:
+    model = Scripted(asks("broken"), said("it did not work"))
+
+    reply, _ = await loop(model, Tools(failing=["broken"]))
+
+    result = model.requests[1].messages[-1].blocks[0]
+    assert isinstance(result, ToolResult)
+    assert result.is_error
+    assert reply.text == "it did not work"
+
+
+async def test_tools_are_told_the_turn_they_serve() -> None:
+    tools = Tools()
+
+    await loop(Scripted(asks("any"), said("ok")), tools)
+
+    assert tools.metas == [{"turn_id": "t_1"}]
+
+
+async def test_a_model_that_never_stops_is_asked_once_more_without_tools_at_the_cap() -> None:
+    model = Scripted(asks("a"), asks("b"), asks("c"), said("that is all I know"))
+
+    reply, _ = await loop(model, cap=3)
+
+    assert model.kinds == ["loop", "loop", "loop", "final"]
+    assert model.requests[-1].tool_choice == "none"
+    assert model.requests[-1].system.endswith(LIMIT_NOTE)
+    assert reply.text == "that is all I know"
+    assert reply.limit_reached
+    assert reply.messages[-1] == Message("assistant", (Text("that is all I know"),))
+
+
+@pytest.mark.parametrize("last", [ProviderRefusedError("no"), asks("d"), said("")])
+async def test_a_useless_final_answer_becomes_the_fixed_message(last: ModelReply | ProviderError) -> None:
+    reply, _ = await loop(Scripted(asks("a"), last), cap=1)
+
+    assert reply.text == LIMIT_MESSAGE
+    assert reply.limit_reached
+
+
+async def test_a_paused_model_gets_its_own_words_back() -> None:
+    model = Scripted(said("thinking", "pause"), said("ready"))
+
+    reply, _ = await loop(model)
+
+    assert model.requests[1].messages[-1] == Message("assistant", (Text("thinking"),))
+    assert reply.text == "ready"
+
+
+async def test_a_provider_failure_ends_the_loop_with_what_ran_already_emitted() -> None:
+    events: list[TurnEvent] = []
+    model = Scripted(asks("first"), ProviderRefusedError("the key is wrong"))
+
+    with pytest.raises(ProviderRefusedError):
+        await run_loop(model, Tools(), REQUEST, events.append, turn_id="t_1", max_iterations=5)
+
+    assert [event.name for event in events if isinstance(event, ToolCalled)] == ["first"]
