@@ -5,6 +5,7 @@ The heavy SDKs are imported inside functions: `--help`, `--version` and `--where
 
 import argparse
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -88,25 +89,24 @@ def client_name(ctx: "Context") -> str:
 
 
 def _serve(service: McpService, settings: Settings, options: argparse.Namespace) -> None:
-    with contextlib.redirect_stdout(sys.stderr):  # a print while importing or building is no protocol
-        server = service.build(settings)
-        _quiet_logs()
     if options.transport == "http":
         from service_runtime import mcp_http
 
-        mcp_http.serve(server, options, settings, lambda: service.check(settings))
+        mcp_http.serve(lambda: _built(service, settings), options, settings, lambda: service.check(settings))
     else:
         from service_runtime import stdin_guard
 
+        server = _built(service, settings)
         stdin_guard.install()
         server.run(transport="stdio", show_banner=False)
 
 
-def _quiet_logs() -> None:
-    import logging
-
+def _built(service: McpService, settings: Settings) -> "FastMCP[Any]":
+    with contextlib.redirect_stdout(sys.stderr):  # a print while importing or building is no protocol
+        server = service.build(settings)
     logs.adopt("fastmcp")
     logging.getLogger("fastmcp.server.server").addFilter(logs.unexpected_only)
+    return server
 
 
 def _parser(service: McpService) -> argparse.ArgumentParser:
