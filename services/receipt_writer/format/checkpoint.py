@@ -124,7 +124,7 @@ def _checkpoint(lines: list[str]) -> Checkpoint:
             raise CheckpointError("A checkpoint has three lines: origin, size and root.")
     try:
         split_origin(origin)
-        _ROOT.check(root)
+        _ROOT.conform(root)
     except (OriginError, SchemaError) as error:
         raise CheckpointError(f"The checkpoint cannot be read: {error}") from None
     if not _SIZE.fullmatch(size) or int(size) > MAX_INTEGER:

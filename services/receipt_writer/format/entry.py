@@ -130,8 +130,9 @@ def parse_line(layer_name: str, line: bytes) -> Entry:
     """
     value = decode_canonical(line)
     form_name, form = _form_of(layer_name, value)
-    form.line.check(value)
-    members = cast("dict[str, object]", value)
+    members = form.line.conform(value)
+    if encode(members) != line:
+        raise SchemaError("", "an object whose members stand in the table's order, at every depth")
     recorded_at_ms = cast("int", members["recordedAtMs"])
     if members["recordedAtIso"] != iso_from_ms(recorded_at_ms):
         raise SchemaError("recordedAtIso", "the time of recordedAtMs, as YYYY-MM-DDTHH:MM:SS.mmmZ")
@@ -158,9 +159,7 @@ def _body_fields(form: Form, draft: Mapping[str, object], chain_members: Mapping
     for name in CHAIN_MEMBERS:
         if name in draft:
             raise SchemaError(name, "left out of a draft: the chain sets it")
-    fields = form.body.arrange({**chain_members, **draft})
-    form.body.check(fields)
-    return cast("dict[str, object]", fields)
+    return form.body.conform({**chain_members, **draft})
 
 
 def _attestation_bytes(attestation: Attestation, form_name: str) -> bytes:
@@ -171,8 +170,7 @@ def _attestation_bytes(attestation: Attestation, form_name: str) -> bytes:
         "signedAtIso": attestation.signed_at_iso,
         "canonicalForm": form_name,
     }
-    ATTESTATION.check(members)
-    return encode(members)
+    return encode(ATTESTATION.conform(members))
 
 
 def _form_of(layer_name: str, value: object) -> tuple[str, Form]:

@@ -1,7 +1,7 @@
 """Kinds of members: what one place of an entry may hold. The schema table is written in these words (RF-8).
 
-A kind judges a decoded value and answers with the exact member that is wrong and what is accepted there. It also
-describes itself as plain JSON, so that the table can be compared with the copy that each verifier carries.
+A kind takes a decoded value and gives it back in the table's order, or says which member is wrong and what is accepted
+there. It also describes itself as plain JSON, so that the table can be compared with the copy each verifier carries.
 """
 
 from __future__ import annotations
@@ -21,17 +21,13 @@ from receipt_writer.format.instant import is_instant
 class Kind:
     """What one member may hold."""
 
-    def check(self, value: object) -> None:
-        """Accept `value` in silence.
+    def conform(self, value: object) -> object:
+        """Return `value` with the members of its objects in the table's order.
 
         Raises:
             SchemaError: `value` is not of this kind; the path is relative to it.
         """
         raise NotImplementedError
-
-    def arrange(self, value: object) -> object:
-        """Return `value` with the members of its objects in the table's order; what is wrong with it stays wrong."""
-        return value
 
     def describe(self) -> object:
         """Return this kind as plain JSON."""
@@ -45,10 +41,11 @@ class Integer(Kind):
     minimum: int = 0
     maximum: int = MAX_INTEGER
 
-    def check(self, value: object) -> None:
-        """Refuse everything but an integer within the bounds; a flag is none."""
-        if type(value) is not int or not self.minimum <= value <= self.maximum:
-            raise SchemaError("", f"an integer from {self.minimum} to {self.maximum}")
+    def conform(self, value: object) -> object:
+        """Accept an integer within the bounds; a flag is none."""
+        if type(value) is int and self.minimum <= value <= self.maximum:
+            return value
+        raise SchemaError("", f"an integer from {self.minimum} to {self.maximum}")
 
     def describe(self) -> object:
         """Return the bounds."""
@@ -57,15 +54,13 @@ class Integer(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Text(Kind):
-    """Any string.
+    """Any string. Its size in bytes is the canonical form's matter, not the table's."""
 
-    Its size in bytes is the canonical form's matter, not the table's.
-    """
-
-    def check(self, value: object) -> None:
-        """Refuse everything but a string."""
-        if not isinstance(value, str):
-            raise SchemaError("", "a string")
+    def conform(self, value: object) -> object:
+        """Accept a string."""
+        if isinstance(value, str):
+            return value
+        raise SchemaError("", "a string")
 
     def describe(self) -> object:
         """Return the word for it."""
@@ -74,30 +69,28 @@ class Text(Kind):
 
 @dataclass(frozen=True)
 class Pattern(Kind):
-    """A string that a regular expression matches from end to end.
+    """A string that a regular expression matches from end to end, no longer than `max_characters`.
 
     The expression uses only what every engine reads alike; `accepted` says the same in words.
     """
 
     expression: str
     accepted: str
-    max_characters: int | None = None
+    max_characters: int
 
-    def check(self, value: object) -> None:
-        """Refuse everything but a string that is short enough and of the pattern."""
-        if not isinstance(value, str) or not self._regex.fullmatch(value) or self._is_long(value):
-            raise SchemaError("", self.accepted)
+    def conform(self, value: object) -> object:
+        """Accept a string of the pattern."""
+        if isinstance(value, str) and len(value) <= self.max_characters and self._regex.fullmatch(value):
+            return value
+        raise SchemaError("", self.accepted)
 
     def describe(self) -> object:
-        """Return the expression, and the longest length when there is one."""
-        return {"pattern": self.expression, "max": self.max_characters}
+        """Return the expression and the longest length."""
+        return {"pattern": self.expression, "maxCharacters": self.max_characters}
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
         return re.compile(self.expression)
-
-    def _is_long(self, value: str) -> bool:
-        return self.max_characters is not None and len(value) > self.max_characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +99,11 @@ class Choice(Kind):
 
     values: tuple[str, ...]
 
-    def check(self, value: object) -> None:
-        """Refuse everything but a listed string."""
-        if value not in self.values:
-            raise SchemaError("", f"one of: {' '.join(self.values)}")
+    def conform(self, value: object) -> object:
+        """Accept a listed string."""
+        if value in self.values:
+            return value
+        raise SchemaError("", f"one of: {' '.join(self.values)}")
 
     def describe(self) -> object:
         """Return the list."""
@@ -120,10 +114,11 @@ class Choice(Kind):
 class Flag(Kind):
     """True or false."""
 
-    def check(self, value: object) -> None:
-        """Refuse everything but a flag; 0 and 1 are integers."""
-        if not isinstance(value, bool):
-            raise SchemaError("", "true or false")
+    def conform(self, value: object) -> object:
+        """Accept a flag; 0 and 1 are integers."""
+        if isinstance(value, bool):
+            return value
+        raise SchemaError("", "true or false")
 
     def describe(self) -> object:
         """Return the word for it."""
@@ -134,10 +129,11 @@ class Flag(Kind):
 class Instant(Kind):
     """A time spelled `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
 
-    def check(self, value: object) -> None:
-        """Refuse everything but a real instant in that spelling."""
-        if not isinstance(value, str) or not is_instant(value):
-            raise SchemaError("", "a time as YYYY-MM-DDTHH:MM:SS.mmmZ")
+    def conform(self, value: object) -> object:
+        """Accept a real instant in that spelling."""
+        if isinstance(value, str) and is_instant(value):
+            return value
+        raise SchemaError("", "a time as YYYY-MM-DDTHH:MM:SS.mmmZ")
 
     def describe(self) -> object:
         """Return the word for it."""
@@ -150,10 +146,11 @@ class Base64(Kind):
 
     size_bytes: int
 
-    def check(self, value: object) -> None:
-        """Refuse other lengths, other alphabets, missing padding and unused bits that are set."""
-        if not isinstance(value, str) or not self._is_canonical(value):
-            raise SchemaError("", f"{self.size_bytes} bytes in standard base64, padded and canonical")
+    def conform(self, value: object) -> object:
+        """Accept that spelling; no other length or alphabet, no missing padding, no unused bit that is set."""
+        if isinstance(value, str) and self._is_canonical(value):
+            return value
+        raise SchemaError("", f"{self.size_bytes} bytes in standard base64, padded and canonical")
 
     def describe(self) -> object:
         """Return the length in bytes."""
@@ -173,13 +170,14 @@ class Nullable(Kind):
 
     kind: Kind
 
-    def check(self, value: object) -> None:
-        """Refuse what is neither null nor of the other kind."""
-        if value is not None:
-            try:
-                self.kind.check(value)
-            except SchemaError as error:
-                raise SchemaError(error.path, f"{error.accepted}, or null") from None
+    def conform(self, value: object) -> object:
+        """Accept null and what the other kind accepts."""
+        if value is None:
+            return None
+        try:
+            return self.kind.conform(value)
+        except SchemaError as error:
+            raise SchemaError(error.path, f"{error.accepted}, or null") from None
 
     def describe(self) -> object:
         """Return the other kind."""
@@ -197,44 +195,32 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Record(Kind):
-    """An object with exactly these members, in this order."""
+    """An object with exactly these members."""
 
     members: tuple[Member, ...]
 
-    def check(self, value: object) -> None:
-        """Refuse a missing, unknown, misplaced or wrong member, at any depth; name the first."""
+    def conform(self, value: object) -> dict[str, object]:
+        """Accept an object with each member right and no other; give the members back in the table's order."""
         if not isinstance(value, dict):
             raise SchemaError("", "an object")
-        self._check_names(value)
+        ordered = {}
         for member in self.members:
-            if member.name in value:
+            name = member.name
+            if name in value:
                 try:
-                    member.kind.check(value[member.name])
+                    ordered[name] = member.kind.conform(value[name])
                 except SchemaError as error:
-                    raise error.within(member.name) from None
-
-    def arrange(self, value: object) -> object:
-        """Return the members in order; unknown ones stand last, where `check` will name them."""
-        if not isinstance(value, dict):
-            return value
-        known = {m.name: m.kind.arrange(value[m.name]) for m in self.members if m.name in value}
-        return known | {name: member for name, member in value.items() if name not in known}
+                    raise error.within(name) from None
+            elif not member.optional:
+                raise SchemaError(name, "present")
+        if len(ordered) != len(value):
+            unknown = next(name for name in value if name not in ordered)
+            raise SchemaError(unknown, "left out: there is no such member")
+        return ordered
 
     def describe(self) -> object:
         """Return the members in order, an optional one with a question mark after its name."""
         return {"record": [[m.name + "?" * m.optional, m.kind.describe()] for m in self.members]}
-
-    def _check_names(self, value: dict[str, object]) -> None:
-        expected = [m.name for m in self.members if not m.optional or m.name in value]
-        if list(value) == expected:
-            return
-        for member in self.members:
-            if member.name not in value and not member.optional:
-                raise SchemaError(member.name, "present")
-        for name in value:
-            if name not in expected:
-                raise SchemaError(name, "left out: there is no such member")
-        raise SchemaError("", f"an object with its members in this order: {' '.join(expected)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,19 +229,17 @@ class Rows(Kind):
 
     row: Kind
 
-    def check(self, value: object) -> None:
-        """Refuse everything but a list in which each row is of the kind."""
+    def conform(self, value: object) -> object:
+        """Accept a list with each row right; the rows keep their own order."""
         if not isinstance(value, list):
             raise SchemaError("", "a list")
+        rows = []
         for index, row in enumerate(value):
             try:
-                self.row.check(row)
+                rows.append(self.row.conform(row))
             except SchemaError as error:
                 raise error.within(f"[{index}]") from None
-
-    def arrange(self, value: object) -> object:
-        """Return the rows in their own order, each arranged."""
-        return [self.row.arrange(row) for row in value] if isinstance(value, list) else value
+        return rows
 
     def describe(self) -> object:
         """Return the kind of a row."""
@@ -269,20 +253,17 @@ class IdRange(Kind):
     Entries of other turns may lie between, so the ids span at least `n`.
     """
 
-    record = Record((Member("n", Integer()), Member("firstId", Integer()), Member("lastId", Integer())))
+    record: Record = Record((Member("n", Integer()), Member("firstId", Integer()), Member("lastId", Integer())))
 
-    def check(self, value: object) -> None:
-        """Refuse a count that the two ids contradict."""
-        self.record.check(value)
-        n, first_id, last_id = cast("dict[str, int]", value).values()
+    def conform(self, value: object) -> object:
+        """Accept a count that the two ids do not contradict."""
+        members = self.record.conform(value)
+        n, first_id, last_id = cast("tuple[int, ...]", tuple(members.values()))
         if n == 0 and (first_id or last_id):
             raise SchemaError("", "n, firstId and lastId all 0 when n is 0")
         if n and not 1 <= first_id <= last_id - n + 1:
             raise SchemaError("", "n ids from firstId (at least 1) to lastId (at least firstId + n - 1)")
-
-    def arrange(self, value: object) -> object:
-        """Return the members in order."""
-        return self.record.arrange(value)
+        return members
 
     def describe(self) -> object:
         """Return the word for it."""

@@ -125,11 +125,9 @@ def parse_policy(data: bytes) -> Policy:
         PolicyError: not strict JSON, a member is missing, unknown or wrong, or the policy cannot be used.
     """
     try:
-        document = _POLICY.arrange(decode_strict(data))
-        _POLICY.check(document)
+        members = cast("dict[str, Any]", _POLICY.conform(decode_strict(data)))
     except (EncodingError, SchemaError) as error:
         raise PolicyError(f"The policy cannot be read: {error}") from None
-    members = cast("dict[str, Any]", document)
     return Policy(
         origin=members["origin"],
         keys=tuple(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from receipt_writer.format.digest import MAX_ORIGIN_CHARACTERS
 from receipt_writer.format.errors import UnsupportedError
 from receipt_writer.format.instant import MAX_MS
 from receipt_writer.format.kinds import (
@@ -68,16 +69,18 @@ class Layer:
 _COUNT = Integer()
 _MONEY = Integer()
 _TEXT = Text()
-_HASH = Pattern("[0-9a-f]{64}", "64 lower-case hex digits")
-_SPEC_ID = Pattern("[a-z0-9]+(-[a-z0-9]+)*", "kebab-case of at most 128 characters", max_characters=128)
+_HASH = Pattern("[0-9a-f]{64}", "64 lower-case hex digits", 64)
+_SPEC_ID = Pattern("[a-z0-9]+(-[a-z0-9]+)*", "kebab-case of at most 128 characters", 128)
 _TENANT_ID = Pattern(
-    "[a-z0-9][a-z0-9.-]*", "lower-case letters, digits, dots and hyphens, starting with a letter or digit"
+    "[a-z0-9][a-z0-9.-]*",
+    "lower-case letters, digits, dots and hyphens, starting with a letter or digit",
+    MAX_ORIGIN_CHARACTERS,
 )
 _COMMITMENT = Choice(("hmac-sha256", "sha256"))
 
 
 def _ulid(prefix: str) -> Kind:
-    return Pattern(prefix + "[0-9A-HJKMNP-TV-Z]{26}", f"{prefix} and 26 Crockford base32 characters")
+    return Pattern(prefix + "[0-9A-HJKMNP-TV-Z]{26}", f"{prefix} and 26 Crockford base32 characters", 28)
 
 
 def _record(**kinds: Kind) -> Record:
