@@ -1,0 +1,128 @@
+"""The SDK's client and its failures. Importing this module imports the SDK (2-3 s of CPU): only `provider` does."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, Final
+
+import httpx2
+from anthropic import (
+    AnthropicError,
+    APIRequest,
+    APIStatusError,
+    APITimeoutError,
+    AsyncAnthropic,
+    AsyncAPIResponse,
+    AsyncCallNext,
+    Timeout,
+)
+
+from agent_host.errors import ProviderError, ProviderRefusedError, ProviderUnavailableError
+from agent_host.providers.anthropic.endpoint import Endpoint
+
+# What a call can end in: the SDK's errors, the transport's while a stream is read, and what a malformed event raises.
+BREAKS: Final = (AnthropicError, httpx2.HTTPError, ValueError, LookupError, TypeError, TimeoutError)
+
+_CONNECT_S: Final = 10.0
+_LONGEST_WAIT_S: Final = 20.0
+_QUOTED_CHARS: Final = 300
+_OVERLOADED: Final = 529
+_TRANSIENT: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
+_STATUS_OF_KIND: Final = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "overloaded_error": _OVERLOADED,
+}
+_REFUSALS: Final = {
+    401: "{host} does not accept the API key (401); check PROMETHEUS_API_KEY, or the file it comes from.",
+    402: "The Anthropic account has no credit for this request (402); add credit, then ask again.",
+    403: "This API key may not use {model} (403); choose another PROMETHEUS_MODEL or another key.",
+    404: "{host} offers no model named {model} (404); check PROMETHEUS_MODEL and PROMETHEUS_BASE_URL.",
+    413: "This conversation is too large for one request (413); start a new session, or ask for less at once.",
+}
+
+
+def open_client(endpoint: Endpoint) -> AsyncAnthropic:
+    """Returns a client that retries a bounded number of times and sends no trace context to the API.
+
+    Key and address are given, so that no profile or variable meant for another program can redirect a conversation.
+    """
+    return AsyncAnthropic(
+        api_key=endpoint.api_key,
+        base_url=endpoint.base_url,
+        timeout=Timeout(endpoint.timeout_s, connect=min(_CONNECT_S, endpoint.timeout_s)),
+        max_retries=endpoint.max_retries,
+        middleware=[_no_long_waits],
+        open_telemetry={"propagation": False},
+    )
+
+
+def failure(error: Exception, endpoint: Endpoint) -> ProviderError:
+    """Returns what a person should read when a call ended in `error`: what happened and what to do next."""
+    status = _status(error)
+    if status is None:
+        return ProviderUnavailableError(_no_answer(error, endpoint))
+    if is_refusal(error):
+        told = _REFUSALS.get(status, "Anthropic refused the request ({status}): {reason}")
+        reason = _reason(error, endpoint)
+        return ProviderRefusedError(told.format(host=endpoint.host, model=endpoint.model, status=status, reason=reason))
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return ProviderUnavailableError(f"Anthropic limits how often this account may ask (429); {_when(error)}.")
+    trouble = "is overloaded" if status == _OVERLOADED else "has a fault of its own"
+    return ProviderUnavailableError(f"Anthropic {trouble} ({status}), after several tries; {_when(error)}.")
+
+
+def is_refusal(error: Exception) -> bool:
+    """Tells whether the API said no: a 4xx that asking again will not change."""
+    status = _status(error)
+    return status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _TRANSIENT
+
+
+def _status(error: Exception) -> int | None:
+    """The HTTP status, also of an error that was told inside a stream which had begun well (status 200)."""
+    if not isinstance(error, APIStatusError):
+        return None
+    if error.status_code >= HTTPStatus.BAD_REQUEST:
+        return error.status_code
+    return _STATUS_OF_KIND.get(error.type or "", HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _no_answer(error: Exception, endpoint: Endpoint) -> str:
+    if isinstance(error, APITimeoutError | TimeoutError | httpx2.TimeoutException):
+        waited = f"{endpoint.timeout_s:g} s"
+        return f"{endpoint.host} gave no answer within {waited}; ask again, or raise PROMETHEUS_LLM_TIMEOUT."
+    if isinstance(error, AnthropicError | httpx2.HTTPError):
+        return f"{endpoint.host} cannot be reached; check the network and PROMETHEUS_BASE_URL."
+    return f"{endpoint.host} sent a reply that cannot be read; ask again."
+
+
+def _reason(error: Exception, endpoint: Endpoint) -> str:
+    """The API's own explanation on one line, without the key."""
+    told = error.api_message if isinstance(error, APIStatusError) else None
+    text = " ".join(str(told or "it gave no reason").split()).replace(endpoint.api_key, "***")
+    return text if len(text) <= _QUOTED_CHARS else f"{text[:_QUOTED_CHARS]}…"
+
+
+def _when(error: Exception) -> str:
+    wait_s = _asked_wait_s(error.response.headers) if isinstance(error, APIStatusError) else None
+    return "ask again in a moment" if wait_s is None else f"ask again in {wait_s:.0f} s"
+
+
+def _asked_wait_s(headers: httpx2.Headers) -> float | None:
+    try:
+        return float(headers["retry-after"])
+    except (KeyError, ValueError):
+        return None
+
+
+async def _no_long_waits(request: APIRequest, call_next: AsyncCallNext) -> AsyncAPIResponse[Any]:
+    """Keeps the SDK from sleeping as long as the API asks for: a person would rather be told."""
+    response = await call_next(request)
+    if (_asked_wait_s(response.headers) or 0) > _LONGEST_WAIT_S:
+        response.headers["x-should-retry"] = "false"
+    return response

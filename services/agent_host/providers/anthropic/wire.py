@@ -1,0 +1,176 @@
+"""The Messages API's JSON, in and out. Pure: values in, values or `MalformedReplyError` out.
+
+Two rules of the API shape this module. Text blocks must not be blank. And a model that thinks gets its thinking back
+word for word when a tool's result is sent, provided that nothing before it changed: a reply's raw blocks are kept
+under a hash of everything that stood before them, and are used again only under that same hash. When the prefix did
+change (a trimmed result, another system prompt), the turn is sent without its thinking, which the API accepts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agent_host.providers.protocol import (
+    Block,
+    Message,
+    ModelReply,
+    ModelRequest,
+    StopReason,
+    Text,
+    ToolUse,
+    Usage,
+)
+
+_STOP_REASONS: Final[Mapping[str, StopReason]] = {
+    "end_turn": "end_turn",
+    "tool_use": "tool_use",
+    "max_tokens": "max_tokens",
+    "stop_sequence": "stop_sequence",
+    "pause_turn": "pause",
+    "refusal": "refusal",
+    "model_context_window_exceeded": "context_full",
+}
+_CUT_OFF: Final = frozenset({"max_tokens", "refusal", "context_full"})
+_CACHE: Final = {"type": "ephemeral"}
+_PLAIN_BLOCKS: Final = frozenset({"text", "tool_use"})
+
+
+class MalformedReplyError(ValueError):
+    """A reply that is not what the Messages API promises."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A reply as it came: the seam's blocks and the raw ones they were read from."""
+
+    blocks: tuple[Text | ToolUse, ...]
+    raw: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A request's JSON, and the hash under which its reply may be kept."""
+
+    params: dict[str, Any]
+    position: str
+
+
+def build_prompt(model: str, request: ModelRequest, kept: Mapping[str, Kept]) -> Prompt:
+    """Returns the JSON of a request; `kept` maps prefix hashes to replies that were seen after that prefix."""
+    system: list[dict[str, Any]] = [{"type": "text", "text": request.system}] if request.system.strip() else []
+    tools: list[dict[str, Any]] = [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+        for tool in request.tools
+    ]
+    position = _next_position("", [system, tools])
+    messages: list[dict[str, Any]] = []
+    for message in request.messages:
+        content = _content(message, kept.get(position))
+        if not content:
+            continue  # a reply without a word cannot be sent back, and says nothing
+        messages.append({"role": message.role, "content": content})
+        position = _next_position(position, messages[-1])
+    params: dict[str, Any] = {"model": model, "max_tokens": request.max_tokens, "messages": messages}
+    if system:
+        params["system"] = [*system[:-1], {**system[-1], "cache_control": _CACHE}]
+    if tools:
+        params["tools"] = [*tools[:-1], {**tools[-1], "cache_control": _CACHE}]
+        params["tool_choice"] = {"type": request.tool_choice}
+    return Prompt(_encodable(params), position)
+
+
+def read_reply(message: Mapping[str, Any]) -> ModelReply:
+    """Reads a whole Messages API reply.
+
+    A reply that was cut off loses its tool calls: the last may lack arguments, and none can be answered any more.
+
+    Raises:
+        MalformedReplyError: no stop reason, or a tool call without an object of arguments.
+    """
+    raw_reason = message.get("stop_reason")
+    if not isinstance(raw_reason, str):
+        raise MalformedReplyError("the reply has no stop reason")
+    blocks = [block for raw in message.get("content") or () if (block := _block(raw)) is not None]
+    default: StopReason = "tool_use" if any(isinstance(block, ToolUse) for block in blocks) else "end_turn"
+    reason = _STOP_REASONS.get(raw_reason, default)
+    if reason in _CUT_OFF:
+        blocks = [block for block in blocks if isinstance(block, Text)]
+    usage = message.get("usage") or {}
+    return ModelReply(
+        blocks=tuple(blocks),
+        stop_reason=reason,
+        usage=Usage(
+            input_tokens=usage.get("input_tokens") or 0,
+            output_tokens=usage.get("output_tokens") or 0,
+            cache_read_tokens=usage.get("cache_read_input_tokens") or 0,
+            cache_write_tokens=usage.get("cache_creation_input_tokens") or 0,
+        ),
+        model=str(message.get("model") or ""),
+    )
+
+
+def worth_keeping(message: Mapping[str, Any], reply: ModelReply) -> Kept | None:
+    """Returns the reply with its raw blocks when these hold more than the seam can carry, such as thinking."""
+    raw = tuple(message.get("content") or ())
+    if reply.stop_reason in _CUT_OFF or all(block.get("type") in _PLAIN_BLOCKS for block in raw):
+        return None
+    return Kept(reply.blocks, raw)
+
+
+def check_tool_json(pieces: Sequence[str]) -> None:
+    """Checks the arguments of one streamed tool call, given as it came; none at all means no arguments.
+
+    Raises:
+        MalformedReplyError: they are not one whole JSON object.
+    """
+    text = "".join(pieces)
+    try:
+        whole = json.loads(text) if text else {}
+    except ValueError as error:
+        raise MalformedReplyError("a tool call's arguments are not valid JSON") from error
+    if not isinstance(whole, dict):
+        raise MalformedReplyError("a tool call's arguments are not an object")
+
+
+def _content(message: Message, kept: Kept | None) -> list[Mapping[str, Any]]:
+    if kept is not None and message.role == "assistant" and kept.blocks == message.blocks:
+        return list(kept.raw)
+    return [raw for block in message.blocks if (raw := _raw(block)) is not None]
+
+
+def _raw(block: Block) -> dict[str, Any] | None:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text} if block.text.strip() else None
+    if isinstance(block, ToolUse):
+        return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.arguments}
+    raw: dict[str, Any] = {"type": "tool_result", "tool_use_id": block.tool_use_id, "is_error": block.is_error}
+    return {**raw, "content": block.content} if block.content.strip() else raw
+
+
+def _block(raw: Mapping[str, Any]) -> Text | ToolUse | None:
+    if raw.get("type") == "text":
+        return Text(str(raw.get("text") or ""))
+    if raw.get("type") != "tool_use":
+        return None
+    arguments = raw.get("input")
+    if not isinstance(arguments, Mapping):
+        raise MalformedReplyError("a tool call's arguments are not an object")
+    return ToolUse(str(raw.get("id") or ""), str(raw.get("name") or ""), dict(arguments))
+
+
+def _next_position(position: str, value: object) -> str:
+    return hashlib.sha256(f"{position}{json.dumps(value, sort_keys=True, default=dict)}".encode()).hexdigest()
+
+
+def _encodable(params: dict[str, Any]) -> dict[str, Any]:
+    """Returns the parameters with half surrogate pairs, which no UTF-8 can carry, replaced by question marks."""
+    text = json.dumps(params, ensure_ascii=False, default=dict)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return dict(json.loads(text.encode(errors="replace")))
+    return params
