@@ -21,7 +21,7 @@ from receipt_writer.format.instant import iso_from_ms
 from receipt_writer.format.schema import ATTESTATION, CHAIN_MEMBERS, Form, layer
 from receipt_writer.format.signing import ALGORITHM, Signer, pae, payload_type
 
-__all__ = ["Attestation", "Entry", "build_line", "iso_from_ms", "parse_line"]
+__all__ = ["Attestation", "Entry", "build_line", "check_draft", "iso_from_ms", "parse_line"]
 
 _HASH_MEMBER = b',"hash":"'
 
@@ -75,6 +75,16 @@ class Entry:
         return {name: value for name, value in self.fields.items() if name not in CHAIN_MEMBERS}
 
 
+def check_draft(layer_name: str, form_name: str, draft: Mapping[str, object]) -> None:
+    """Accept a draft that `build_line` will take, before its place in a chain is known (RF-22).
+
+    Raises:
+        SchemaError, EncodingError, UnsupportedError: as `build_line`; only a line that is too long shows later.
+    """
+    _refuse_chain_members(draft)
+    encode(layer(layer_name).form(form_name).draft.conform(dict(draft)))
+
+
 def build_line(
     layer_name: str,
     form_name: str,
@@ -105,7 +115,8 @@ def build_line(
     }
     if tenant_id is not None:
         chain_members["tenantId"] = tenant_id
-    fields = _body_fields(form, draft, chain_members)
+    _refuse_chain_members(draft)
+    fields = form.body.conform({**chain_members, **draft})
     body = encode(fields)
     message = pae(payload_type(layer_name, form_name, signed_at_iso), body)
     attestation = Attestation(signer.public_key, signer.sign(message), signed_at_iso)
@@ -155,11 +166,10 @@ def parse_line(layer_name: str, line: bytes) -> Entry:
     )
 
 
-def _body_fields(form: Form, draft: Mapping[str, object], chain_members: Mapping[str, object]) -> dict[str, object]:
+def _refuse_chain_members(draft: Mapping[str, object]) -> None:
     for name in CHAIN_MEMBERS:
         if name in draft:
             raise SchemaError(name, "left out of a draft: the chain sets it")
-    return form.body.conform({**chain_members, **draft})
 
 
 def _attestation_bytes(attestation: Attestation, form_name: str) -> bytes:

@@ -36,11 +36,12 @@ CHAIN_MEMBERS = frozenset({"id", "recordedAtMs", "recordedAtIso", "prevHash", "t
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One frozen shape of a layer's entries.
+    """One frozen shape of a layer's entries: the part a caller brings, the body, and the whole line.
 
     `idempotency_key` names the member that identifies a draft within its chain, so a repeated append is recognised.
     """
 
+    draft: Record
     body: Record
     line: Record
     idempotency_key: str | None
@@ -103,7 +104,8 @@ ATTESTATION = _record(
 
 def _form(*body: Member, idempotency_key: str | None = None) -> Form:
     tail = (Member("hash", _HASH), Member("attestation", ATTESTATION))
-    return Form(Record(body), Record(body + tail), idempotency_key)
+    draft = tuple(member for member in body if member.name not in CHAIN_MEMBERS)
+    return Form(Record(draft), Record(body), Record(body + tail), idempotency_key)
 
 
 def _decision(*providers: str) -> tuple[Member, ...]:
