@@ -10,7 +10,7 @@ from typing import Protocol
 
 from agent_host.errors import HostError, UsageError
 from agent_host.gateways.message import accept_message
-from agent_host.gateways.readers import Reader
+from agent_host.gateways.readers import PromptInterruptedError, Reader
 from agent_host.gateways.screen import Screen, table
 from agent_host.tracing.events import Emit
 from agent_host.turn import TurnResult
@@ -103,7 +103,7 @@ class _Conversation:
             self.interrupts.waiting = reading
             try:
                 raw = await reading
-            except KeyboardInterrupt:  # typed at a prompt that takes the terminal's keys itself
+            except PromptInterruptedError:
                 self.interrupts.presses += 1
             except asyncio.CancelledError:
                 if _is_being_cancelled():

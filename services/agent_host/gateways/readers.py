@@ -12,6 +12,10 @@ from agent_host.gateways.message import MESSAGE_LIMIT
 _LINE_BYTES = MESSAGE_LIMIT * 4 + 2  # a character takes at most four bytes in UTF-8
 
 
+class PromptInterruptedError(Exception):
+    """The person pressed Ctrl-C at the prompt. `KeyboardInterrupt` itself would end the event loop."""
+
+
 class Reader(Protocol):
     """A source of messages."""
 
@@ -19,7 +23,7 @@ class Reader(Protocol):
         """Returns the next message, None at the end of input.
 
         Raises:
-            KeyboardInterrupt: the person pressed Ctrl-C at the prompt.
+            PromptInterruptedError: the person pressed Ctrl-C at the prompt.
         """
         ...
 
@@ -77,8 +81,14 @@ class PromptReader:
             on_ready()
 
     async def read(self) -> str | bytes | None:
-        """Returns what the person typed; None for Ctrl-D."""
+        """Returns what the person typed; None for Ctrl-D.
+
+        Raises:
+            PromptInterruptedError: the person pressed Ctrl-C.
+        """
         try:
             return await self._session.prompt_async(self._prompt, handle_sigint=False)
         except EOFError:
             return None
+        except KeyboardInterrupt:
+            raise PromptInterruptedError from None

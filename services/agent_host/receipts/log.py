@@ -6,11 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from agent_host.errors import ReceiptRefusedError, WriterUnavailableError
-from agent_host.receipts.client import ReceiptClient
 from agent_host.receipts.commitments import Opening
 from agent_host.receipts.drafts import DecisionDraft, DecisionRef, Draft, TurnIntent, TurnReceipt
 from agent_host.receipts.openings import OpeningStore
-from agent_host.receipts.protocol import ReceiptStatus, StoredEntry
+from agent_host.receipts.protocol import ReceiptStatus, StoredEntry, Writer
 from agent_host.receipts.spool import Spool
 
 
@@ -23,12 +22,12 @@ class ReceiptLog:
 
     def __init__(
         self,
-        client: ReceiptClient,
+        writer: Writer,
         spool: Spool,
         openings: OpeningStore,
         ensure_writer: Callable[[], Awaitable[None]],
     ) -> None:
-        self._client = client
+        self._writer = writer
         self._spool = spool
         self._openings = openings
         self._ensure_writer = ensure_writer
@@ -91,14 +90,14 @@ class ReceiptLog:
     async def _send(self, draft: Draft) -> StoredEntry | None:
         match draft:
             case TurnIntent():
-                await self._client.begin_turn(draft)
+                await self._writer.begin_turn(draft)
                 return None
             case DecisionDraft():
-                entry = await self._client.append_decision(draft)
+                entry = await self._writer.append_decision(draft)
                 self._entry_ids[draft.call_id] = entry.id
                 return entry
             case TurnReceipt():
-                return await self._client.append_turn(self._with_entry_ids(draft))
+                return await self._writer.append_turn(self._with_entry_ids(draft))
 
     def _resolved(self, draft: Draft) -> Draft:
         return self._with_entry_ids(draft) if isinstance(draft, TurnReceipt) else draft

@@ -28,6 +28,26 @@ class ReceiptStatus:
     refused: str | None = None
 
 
+class Writer(Protocol):
+    """The receipt writer itself: answers now, or raises.
+
+    Every method raises `WriterUnavailableError` when it is not known whether the draft was recorded; sending it again
+    is then right, appends are idempotent. `ReceiptRefusedError` means that the same draft will be refused again.
+    """
+
+    async def begin_turn(self, intent: TurnIntent) -> None:
+        """Records durably that a turn started."""
+        ...
+
+    async def append_decision(self, draft: DecisionDraft) -> StoredEntry:
+        """Appends one L12 entry and returns it once it is durable."""
+        ...
+
+    async def append_turn(self, receipt: TurnReceipt) -> StoredEntry:
+        """Appends one L10 entry and returns it once it is durable."""
+        ...
+
+
 class Ledger(Protocol):
     """Records what a turn did. No method fails because the writer is away: what cannot be sent waits in the spool."""
 

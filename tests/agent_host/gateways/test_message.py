@@ -1,0 +1,44 @@
+"""What counts as a message."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_host.errors import UsageError
+from agent_host.gateways.message import MESSAGE_LIMIT, accept_message
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("  hello \n", "hello"),
+        (b"caf\xc3\xa9\r\n", "café"),
+        ("one\r\ntwo", "one\ntwo"),
+        ("tab\there", "tab\there"),
+        ("日本語 🎉", "日本語 🎉"),
+        ("x" * MESSAGE_LIMIT, "x" * MESSAGE_LIMIT),
+    ],
+)
+def test_ordinary_messages_are_taken_with_outer_space_removed(raw: str | bytes, text: str) -> None:
+    assert accept_message(raw) == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ("", "empty"),
+        (" \n\t ", "empty"),
+        ("x" * (MESSAGE_LIMIT + 1), "100,001 characters"),
+        (b"x" * 1_000_000, "1,000,000 characters"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+        ("half \ud83d", "not UTF-8"),
+        (b"\x7fELF\x02\x01", "control characters"),
+        ("nul \x00 byte", "control characters"),
+        ("esc \x1b[2J", "control characters"),
+    ],
+)
+def test_anything_else_costs_one_sentence_that_says_what_to_send(raw: str | bytes, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as caught:
+        accept_message(raw)
+
+    assert "\n" not in str(caught.value)

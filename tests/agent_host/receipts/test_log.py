@@ -1,0 +1,150 @@
+"""The receipt log over an in-memory writer and a real spool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_host.errors import WriterUnavailableError
+from agent_host.receipts.commitments import Opening, commit
+from agent_host.receipts.drafts import DecisionRef, TurnReceipt
+from agent_host.receipts.log import ReceiptLog
+from agent_host.receipts.openings import OpeningStore
+from agent_host.receipts.protocol import ReceiptStatus
+from agent_host.receipts.spool import Spool
+from tests.agent_host.receipts.test_spool import DECISION, INTENT, RECEIPT
+from tests.fakes.writer import FakeWriter
+
+OPENING = commit("t_1", "inputHash", "hello").opening
+
+
+class Setup:
+    """A log, what it writes to, and what it falls back on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.writer = FakeWriter()
+        self.openings = OpeningStore(folder / "openings.db")
+        self.spool = Spool(folder / "spool.jsonl")
+        self.log = ReceiptLog(self.writer, self.spool, self.openings, self._ensure)
+
+    async def _ensure(self) -> None:
+        if self.writer.away:
+            raise WriterUnavailableError("It does not answer.")
+
+    async def turn(self, number: int) -> ReceiptStatus:
+        turn_id, call_id = f"t_{number}", f"c_{number}"
+        await self.log.begin_turn(replace(INTENT, turn_id=turn_id), _opening(turn_id))
+        entry_id = await self.log.append_decision(
+            replace(DECISION, turn_id=turn_id, call_id=call_id), (_opening(call_id),)
+        )
+        return await self.log.append_turn(_receipt(turn_id, call_id, entry_id), _opening(turn_id))
+
+
+def _opening(owner: str) -> Opening:
+    return replace(OPENING, owner_id=owner)
+
+
+def _receipt(turn_id: str, call_id: str, entry_id: int | None) -> TurnReceipt:
+    return replace(RECEIPT, turn_id=turn_id, decisions=(DecisionRef(call_id, entry_id),))
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> Iterator[Setup]:
+    made = Setup(tmp_path)
+    yield made
+    made.openings.close()
+
+
+async def test_a_writer_that_answers_signs_at_once(setup: Setup) -> None:
+    status = await setup.turn(1)
+
+    assert status.entry is not None
+    assert (status.entry.id, status.queued) == (1, 0)
+    assert setup.openings.find("c_1", "inputHash") is not None
+
+
+async def test_a_writer_that_is_away_costs_no_receipt(setup: Setup) -> None:
+    setup.writer.away = True
+
+    first = await setup.turn(1)
+    second = await setup.turn(2)
+
+    assert (first.entry, first.queued) == (None, 1)
+    assert (second.entry, second.queued) == (None, 2)
+    assert len(Spool(setup.folder / "spool.jsonl")) == 6
+
+
+async def test_what_waited_is_sent_first_and_in_order_when_the_writer_returns(setup: Setup) -> None:
+    setup.writer.away = True
+    await setup.turn(1)
+    await setup.turn(2)
+    setup.writer.away = False
+
+    status = await setup.turn(3)
+
+    assert status.entry is not None
+    assert [receipt.turn_id for receipt in setup.writer.turns] == ["t_1", "t_2", "t_3"]
+    assert [decision.call_id for decision in setup.writer.decisions] == ["c_1", "c_2", "c_3"]
+    assert len(Spool(setup.folder / "spool.jsonl")) == 0
+
+
+async def test_a_queued_receipt_learns_the_entry_ids_of_its_decisions(setup: Setup) -> None:
+    setup.writer.away = True
+    await setup.turn(1)
+    setup.writer.away = False
+
+    await setup.turn(2)
+
+    assert setup.writer.turns[0].decisions == (DecisionRef("c_1", 1),)
+
+
+async def test_a_writer_that_dies_in_the_middle_of_a_turn_leaves_the_rest_in_the_spool(setup: Setup) -> None:
+    await setup.log.begin_turn(INTENT, OPENING)
+    entry_id = await setup.log.append_decision(DECISION, (_opening("c_1"),))
+    setup.writer.away = True
+
+    status = await setup.log.append_turn(_receipt("t_1", "c_1", entry_id), OPENING)
+
+    assert (status.entry, status.queued) == (None, 1)
+    assert setup.spool.drafts() == (_receipt("t_1", "c_1", 1),)
+
+
+async def test_the_spool_survives_a_host_that_ends_between_decision_and_receipt(setup: Setup) -> None:
+    setup.writer.away = True
+    await setup.turn(1)
+    setup.writer.away = False
+
+    again = Setup(setup.folder)
+    status = await again.turn(2)
+    again.openings.close()
+
+    assert status.entry is not None
+    assert [receipt.turn_id for receipt in again.writer.turns] == ["t_1", "t_2"]
+
+
+async def test_a_refused_draft_is_set_aside_and_does_not_block_the_next_turn(setup: Setup) -> None:
+    setup.writer.refuses = {"t_1"}
+    refused = await setup.turn(1)
+
+    signed = await setup.turn(2)
+
+    assert (refused.entry, refused.refused) == (None, "t_1 is refused")
+    assert signed.entry is not None
+    assert (setup.folder / "spool.refused.jsonl").read_text().count("\n") == 2
+
+
+async def test_a_refused_draft_in_the_spool_does_not_block_what_waits_behind_it(setup: Setup) -> None:
+    setup.writer.away = True
+    await setup.turn(1)
+    await setup.turn(2)
+    setup.writer.away = False
+    setup.writer.refuses = {"t_1"}
+
+    status = await setup.turn(3)
+
+    assert status.entry is not None
+    assert [receipt.turn_id for receipt in setup.writer.turns] == ["t_2", "t_3"]

@@ -1,0 +1,47 @@
+"""The host's settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_host.errors import ConfigurationError
+from agent_host.settings import DEFAULT_ANTHROPIC_MODEL, HostSettings, host_settings
+from service_runtime.settings import load_settings
+
+
+def read(tmp_path: Path, **environ: str) -> HostSettings:
+    return host_settings(load_settings(environ, tmp_path, str(tmp_path / "home")))
+
+
+def test_the_default_needs_no_key_and_no_account(tmp_path: Path) -> None:
+    told = read(tmp_path)
+
+    assert (told.provider, told.model, told.api_key, told.writer) == ("offline", "offline-rules", None, None)
+    assert (told.max_iterations, told.max_tokens, told.history_turns) == (15, 8192, 12)
+    assert told.mcp_config == tmp_path / "home" / "mcp.json"
+
+
+@pytest.mark.parametrize("name", ["PROMETHEUS_API_KEY", "ANTHROPIC_API_KEY"])
+def test_anthropic_takes_its_key_from_either_name(tmp_path: Path, name: str) -> None:
+    told = read(tmp_path, PROMETHEUS_PROVIDER="anthropic", **{name: "test-key"})
+
+    assert (told.provider, told.model, told.api_key) == ("anthropic", DEFAULT_ANTHROPIC_MODEL, "test-key")
+
+
+def test_a_chosen_provider_without_its_key_says_which_setting_to_make(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="set PROMETHEUS_API_KEY"):
+        read(tmp_path, PROMETHEUS_PROVIDER="anthropic")
+
+
+def test_an_unknown_provider_is_refused_with_those_that_are_known(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="offline, anthropic"):
+        read(tmp_path, PROMETHEUS_PROVIDER="oracle")
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", "²"])
+@pytest.mark.parametrize("name", ["MAX_ITERATIONS", "MAX_TOKENS", "HISTORY_TURNS", "MCP_CALL_TIMEOUT", "LLM_TIMEOUT"])
+def test_counts_must_be_whole_numbers_above_zero(tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"PROMETHEUS_{name}"):
+        read(tmp_path, **{f"PROMETHEUS_{name}": value})

@@ -1,0 +1,123 @@
+"""Trace lines and the file they go to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_host.mcp_clients.protocol import ToolOutcome
+from agent_host.providers.protocol import Identity, Usage
+from agent_host.tracing.events import ModelCalled, Notice, ReplyDelta, ToolCalled, ToolStarted, TurnEnded, TurnStarted
+from agent_host.tracing.jsonl import TraceFile
+from agent_host.tracing.lines import ARGUMENTS_LIMIT, OUTPUT_LIMIT, trace_line
+
+AT_MS = 1_764_607_125_386
+
+
+def parsed(line: bytes | None) -> dict[str, Any]:
+    assert line is not None
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    row: dict[str, Any] = json.loads(line)
+    return row
+
+
+def tool(content: str, arguments: dict[str, Any] | None = None, *, failed: bool = False) -> ToolCalled:
+    outcome = ToolOutcome("memory", "memory_search", content, None, failed, 12)
+    return ToolCalled("use-1", "memory_search", arguments or {}, outcome)
+
+
+def test_every_line_has_a_utc_time_with_milliseconds_and_its_turn() -> None:
+    row = parsed(trace_line(TurnStarted("t_1", "s_1", "cli", "hi"), "t_1", AT_MS))
+
+    assert row["ts"] == "2025-12-01T16:38:45.386Z"
+    assert (row["turn_id"], row["type"], row["user_message"]) == ("t_1", "turn_start", "hi")
+
+
+def test_a_model_call_states_tokens_money_and_its_entry() -> None:
+    event = ModelCalled(
+        kind="loop",
+        identity=Identity("anthropic", "claude-sonnet-5-5", "1"),
+        stop_reason="tool_use",
+        usage=Usage(10, 20, 30, 40),
+        cost_micro_usd=None,
+        latency_ms=7,
+        exit_state="ok",
+        call_id="c_1",
+        entry_id=3,
+    )
+
+    row = parsed(trace_line(event, "t_1", AT_MS))
+
+    assert row["usage"] == {"in": 10, "out": 20, "cache_read": 30, "cache_write": 40}
+    assert (row["cost_micro_usd"], row["entry_id"], row["stop_reason"]) == (None, 3, "tool_use")
+
+
+def test_a_tool_call_keeps_the_hash_of_what_is_cut_and_hidden() -> None:
+    content = "Bearer abcdefgh12345678 " + "x" * OUTPUT_LIMIT
+
+    row = parsed(trace_line(tool(content), "t_1", AT_MS))
+
+    assert len(row["output"]) == OUTPUT_LIMIT
+    assert "abcdefgh12345678" not in row["output"]
+    assert row["output_sha256"] == hashlib.sha256(content.encode()).hexdigest()
+    assert "error" not in row
+
+
+def test_long_arguments_become_one_cut_string() -> None:
+    row = parsed(trace_line(tool("ok", {"body": "y" * 1_000}), "t_1", AT_MS))
+
+    assert isinstance(row["args"], str)
+    assert len(row["args"]) == ARGUMENTS_LIMIT
+
+
+def test_secret_arguments_are_hidden() -> None:
+    row = parsed(trace_line(tool("ok", {"api_key": "k", "q": "a"}), "t_1", AT_MS))
+
+    assert row["args"] == {"api_key": "***", "q": "a"}
+
+
+def test_a_failed_tool_call_says_why() -> None:
+    row = parsed(trace_line(tool("no such memory", failed=True), "t_1", AT_MS))
+
+    assert (row["ok"], row["error"]) == (False, "no such memory")
+
+
+@pytest.mark.parametrize("event", [ReplyDelta("word"), ToolStarted("memory_search")])
+def test_what_is_only_for_the_eye_is_not_traced(event: ReplyDelta | ToolStarted) -> None:
+    assert trace_line(event, "t_1", AT_MS) is None
+
+
+def test_broken_text_is_traced_without_an_error() -> None:
+    assert parsed(trace_line(Notice("half \ud83d"), "t_1", AT_MS))["type"] == "notice"
+    assert parsed(trace_line(TurnEnded("replied", "ok", 1), "t_1", AT_MS))["iterations"] == 1
+
+
+def test_the_trace_hash_covers_exactly_the_bytes_on_disk(tmp_path: Path) -> None:
+    trace = TraceFile(tmp_path, datetime(2026, 11, 30, 23, 59, tzinfo=UTC))
+    trace.write(b'{"n":1}\n')
+    trace.write(b'{"n":2}\n')
+
+    written = (tmp_path / "2026-11-30.jsonl").read_bytes()
+
+    assert written == b'{"n":1}\n{"n":2}\n'
+    assert trace.sha256 == hashlib.sha256(written).hexdigest()
+
+
+def test_a_trace_that_cannot_be_written_warns_once_and_never_fails(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    trace = TraceFile(tmp_path / "missing", datetime(2026, 11, 30, tzinfo=UTC))
+
+    with caplog.at_level(logging.WARNING):
+        trace.write(b"a\n")
+        trace.write(b"b\n")
+
+    assert len(caplog.records) == 1
+    assert trace.sha256 == hashlib.sha256(b"a\nb\n").hexdigest()
