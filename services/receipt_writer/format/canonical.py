@@ -13,7 +13,7 @@ from typing import Never
 
 import msgspec
 
-from receipt_writer.format.errors import EncodingError
+from receipt_writer.format.errors import EncodingError, SchemaError
 
 MAX_INTEGER = 2**53 - 1
 """Largest magnitude that every JSON implementation keeps exact (RFC 7493 section 2.2)."""
@@ -21,7 +21,7 @@ MAX_STRING_BYTES = 4_096
 """Largest string, in UTF-8 bytes of the string itself, before escaping."""
 MAX_LINE_BYTES = 65_536
 """Largest line, without its line break."""
-MAX_DEPTH = 16
+MAX_DEPTH = 32
 """Most objects and arrays inside one another."""
 
 _MAX_DIGITS = len(str(-MAX_INTEGER))
@@ -45,8 +45,9 @@ def decode_strict(data: bytes) -> object:
     """Return the value of one JSON text, white space allowed, nothing that two parsers could read differently.
 
     Raises:
-        EncodingError: not UTF-8, a byte order mark, not JSON, a repeated member, a fraction, exponent, `-0` or NaN, an
-            integer beyond 2^53-1, a lone surrogate, a string over 4,096 bytes, or nesting deeper than 16.
+        EncodingError: not UTF-8, a byte order mark, not JSON, a fraction, exponent, `-0` or NaN, an integer beyond
+            2^53-1, a lone surrogate, a string over 4,096 bytes, or nesting deeper than 32.
+        SchemaError: an object names a member twice.
     """
     _refuse_long(data)
     try:
@@ -72,6 +73,7 @@ def decode_canonical(data: bytes) -> object:
 
     Raises:
         EncodingError: no value has these canonical bytes.
+        SchemaError: an object names a member twice.
     """
     _refuse_long(data)
     try:
@@ -131,7 +133,8 @@ def _refuse_long(data: bytes) -> None:
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise EncodingError("An object names a member twice.")
+        name = next(name for index, (name, _) in enumerate(pairs) if name in dict(pairs[:index]))
+        raise SchemaError(name, "present once in its object")
     return members
 
 

@@ -6,7 +6,8 @@
 
     — prometheus.example/decisions/- ++sVx7oZ…        key id and Ed25519 signature over the text above, base64
 
-Other parties may add signature lines of their own below; lines under unknown keys are passed over.
+Other parties may add signature lines of their own below; lines under unknown keys are passed over. Lines between the
+root and the empty line are signed too and mean nothing here; this ledger writes none.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _ED25519 = b"\x01"
 _KEY_ID_BYTES = 4
 _ROOT = Base64(32)
 _SIGNATURE_LINE = re.compile(r"\u2014 (?P<name>[^\s+]+) (?P<signature>[A-Za-z0-9+/]+=*)")
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _SIZE = re.compile(r"0|[1-9][0-9]{0,15}")
 
 
@@ -58,9 +60,10 @@ class NoteSignature:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A checkpoint with its signature lines; nothing is verified yet."""
+    """A checkpoint, the exact text that was signed, and the signature lines; nothing is verified yet."""
 
     checkpoint: Checkpoint
+    text: str
     signatures: tuple[NoteSignature, ...]
 
 
@@ -84,13 +87,13 @@ def parse_note(text: str) -> Note:
     """
     if len(text) > MAX_NOTE_CHARACTERS:
         raise CheckpointError(f"A checkpoint note has at most {MAX_NOTE_CHARACTERS} characters.")
-    head, blank, tail = text.partition("\n\n")
+    if _CONTROL.search(text):
+        raise CheckpointError("A checkpoint note has no control characters but line breaks.")
+    head, blank, tail = text.rpartition("\n\n")
     if not blank or not tail.endswith("\n"):
-        raise CheckpointError(
-            "A checkpoint note has an empty line before its signature lines and ends with a line break."
-        )
+        raise CheckpointError("A checkpoint note ends with an empty line and whole signature lines.")
     signatures = tuple(_signature(line) for line in tail[:-1].split("\n"))
-    return Note(_checkpoint(head.split("\n")), signatures)
+    return Note(_checkpoint(head.split("\n")), head + "\n", signatures)
 
 
 def verify_note(text: str, origin: str, trusted_keys: Iterable[bytes]) -> Checkpoint:
@@ -103,7 +106,7 @@ def verify_note(text: str, origin: str, trusted_keys: Iterable[bytes]) -> Checkp
     if note.checkpoint.origin != origin:
         raise CheckpointError("The checkpoint is for another chain; a checkpoint is evidence for its own origin only.")
     keys = {key_id(origin, public_key): public_key for public_key in trusted_keys}
-    message = note.checkpoint.text().encode()
+    message = note.text.encode()
     signed = False
     for line in note.signatures:
         if line.name != origin or line.key_id not in keys:
@@ -118,10 +121,10 @@ def verify_note(text: str, origin: str, trusted_keys: Iterable[bytes]) -> Checkp
 
 def _checkpoint(lines: list[str]) -> Checkpoint:
     match lines:
-        case [origin, size, root]:
+        case [origin, size, root, *extensions] if all(extensions):
             pass
         case _:
-            raise CheckpointError("A checkpoint has three lines: origin, size and root.")
+            raise CheckpointError("A checkpoint starts with three lines: origin, size and root.")
     try:
         split_origin(origin)
         _ROOT.conform(root)

@@ -19,8 +19,8 @@ ZERO_HASH = "0" * 64
 """What stands in a hash member when there is nothing to hash, and no digest anyone can produce."""
 
 _GENESIS = b"prometheus-receipts genesis v1\n"
-_PART = re.compile(r"[a-z0-9][a-z0-9.-]*")
-_PART_IN_WORDS = "lower-case letters, digits, dots and hyphens, starting with a letter or digit"
+_PART = re.compile(r"[a-z0-9.-]+")
+_NEW_PART = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +38,35 @@ def sha256_hex(data: bytes) -> str:
 
 
 def origin(substrate_id: str, chain: str, tenant: str | None = None) -> str:
-    """Return the name of one chain in the world, `<substrateId>/<chain>/<tenantId>` (RF-10).
+    """Return the name for a new chain, `<substrateId>/<chain>/<tenantId>` (RF-10).
+
+    New parts start with a letter or digit, so that each is also a harmless folder name.
 
     Raises:
         OriginError: a part has other characters than it may, or the whole is longer than 200.
     """
     for word, part in (("substrate id", substrate_id), ("chain", chain), ("tenant id", tenant)):
-        if part is not None and not _PART.fullmatch(part):
-            raise OriginError(f"The {word} of an origin must consist of {_PART_IN_WORDS}.")
+        if part is not None and not _NEW_PART.fullmatch(part):
+            raise OriginError(
+                f"The {word} of an origin must be lower-case letters, digits, dots and hyphens after a letter or digit."
+            )
     whole = "/".join((substrate_id, chain, NO_TENANT if tenant is None else tenant))
-    if len(whole) > MAX_ORIGIN_CHARACTERS:
-        raise OriginError(f"An origin has at most {MAX_ORIGIN_CHARACTERS} characters; this one has {len(whole)}.")
+    _refuse_long(whole)
     return whole
 
 
 def split_origin(whole: str) -> OriginParts:
-    """Return the parts of an origin.
+    """Return the parts of any origin.
 
     Raises:
-        OriginError: `whole` is not what `origin` would make of any parts.
+        OriginError: not three parts of lower-case letters, digits, dots and hyphens, or longer than 200.
     """
-    parts = whole.split("/")
-    if len(parts) != len(OriginParts.__slots__):
-        raise OriginError("An origin has three parts: <substrateId>/<chain>/<tenantId>, with - for no tenant.")
-    substrate_id, chain, tenant = parts
-    tenant_id = None if tenant == NO_TENANT else tenant
-    origin(substrate_id, chain, tenant_id)
-    return OriginParts(substrate_id, chain, tenant_id)
+    _refuse_long(whole)
+    match whole.split("/"):
+        case [substrate_id, chain, tenant] if all(map(_PART.fullmatch, (substrate_id, chain, tenant))):
+            return OriginParts(substrate_id, chain, None if tenant == NO_TENANT else tenant)
+        case _:
+            raise OriginError("An origin is <substrateId>/<chain>/<tenantId> of a-z, 0-9, dots and hyphens.")
 
 
 def genesis_hash(whole_origin: str) -> str:
@@ -91,3 +93,8 @@ def commit(value: bytes, key: bytes | None) -> str:
     if len(key) != OPENING_KEY_BYTES:
         raise OpeningError(f"An opening key has {OPENING_KEY_BYTES} bytes; this one has {len(key)}.")
     return hmac.digest(key, value, "sha256").hex()
+
+
+def _refuse_long(whole: str) -> None:
+    if len(whole) > MAX_ORIGIN_CHARACTERS:
+        raise OriginError(f"An origin has at most {MAX_ORIGIN_CHARACTERS} characters; this one has {len(whole)}.")

@@ -18,12 +18,17 @@ from receipt_writer.format.canonical import MAX_LINE_BYTES, decode_canonical, en
 from receipt_writer.format.digest import sha256_hex
 from receipt_writer.format.errors import EncodingError, SchemaError, UnsupportedError
 from receipt_writer.format.instant import iso_from_ms
+from receipt_writer.format.kinds import Member, Record, Text
 from receipt_writer.format.schema import ATTESTATION, CHAIN_MEMBERS, Form, layer
 from receipt_writer.format.signing import ALGORITHM, Signer, pae, payload_type
 
 __all__ = ["Attestation", "Entry", "build_line", "check_draft", "iso_from_ms", "parse_line"]
 
 _HASH_MEMBER = b',"hash":"'
+_IN_ORDER = "an object whose members stand in the table's order, at every depth"
+
+# An attestation before its algorithm and form are known to be ours: the same members, any strings.
+_CLAIM = Record(tuple(Member(member.name, Text()) for member in ATTESTATION.members))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,7 @@ def parse_line(layer_name: str, line: bytes) -> Entry:
     form_name, form = _form_of(layer_name, value)
     members = form.line.conform(value)
     if encode(members) != line:
-        raise SchemaError("", "an object whose members stand in the table's order, at every depth")
+        raise SchemaError("", _IN_ORDER)
     recorded_at_ms = cast("int", members["recordedAtMs"])
     if members["recordedAtIso"] != iso_from_ms(recorded_at_ms):
         raise SchemaError("recordedAtIso", "the time of recordedAtMs, as YYYY-MM-DDTHH:MM:SS.mmmZ")
@@ -184,13 +189,16 @@ def _attestation_bytes(attestation: Attestation, form_name: str) -> bytes:
 
 
 def _form_of(layer_name: str, value: object) -> tuple[str, Form]:
-    """Return the form that a line claims, before anything that depends on the form is judged."""
-    attested = value.get("attestation") if isinstance(value, dict) else None
-    if not isinstance(attested, dict):
-        raise SchemaError("" if attested is None else "attestation", "an object with an attestation object at its end")
-    algorithm, form_name = attested.get("algorithm"), attested.get("canonicalForm")
-    if isinstance(algorithm, str) and algorithm != ALGORITHM:
+    """Return the form that a line claims, before anything that depends on the form is judged (RF-16)."""
+    if not isinstance(value, dict) or next(reversed(value), None) != "attestation":
+        raise SchemaError("", "an object that ends with an attestation")
+    try:
+        claim = _CLAIM.conform(value["attestation"])
+    except SchemaError as error:
+        raise error.within("attestation") from None
+    if list(claim) != list(value["attestation"]):
+        raise SchemaError("attestation", _IN_ORDER)
+    if claim["algorithm"] != ALGORITHM:
         raise UnsupportedError("algorithm", f"The signature's algorithm is not {ALGORITHM}, the only one known here.")
-    if not isinstance(form_name, str):
-        raise SchemaError("attestation.canonicalForm", "the name of a form")
+    form_name = cast("str", claim["canonicalForm"])
     return form_name, layer(layer_name).form(form_name)

@@ -21,16 +21,16 @@ _KEY = Record(
     (
         Member("publicKey", Base64(PUBLIC_KEY_BYTES)),
         Member("use", Choice(("entry", "checkpoint"))),
-        Member("fromId", Integer(1)),
-        Member("toId", Nullable(Integer(1))),
+        Member("fromId", Integer(1), optional=True),
+        Member("toId", Nullable(Integer()), optional=True),
     )
 )
 _POLICY = Record(
     (
         Member("origin", Text()),
         Member("keys", Rows(_KEY)),
-        Member("witnesses", Rows(Text())),
-        Member("quorum", Integer()),
+        Member("witnesses", Rows(Text()), optional=True),
+        Member("quorum", Integer(), optional=True),
     )
 )
 
@@ -121,6 +121,8 @@ def is_trusted(keys: Iterable[TrustedKey], public_key: bytes, use: KeyUse, entry
 def parse_policy(data: bytes) -> Policy:
     """Return the policy of a policy file; members may stand in any order and with any white space.
 
+    Left out, `fromId` is 1, `toId` null, `witnesses` none and `quorum` 0.
+
     Raises:
         PolicyError: not strict JSON, a member is missing, unknown or wrong, or the policy cannot be used.
     """
@@ -131,9 +133,9 @@ def parse_policy(data: bytes) -> Policy:
     return Policy(
         origin=members["origin"],
         keys=tuple(
-            TrustedKey(base64.b64decode(key["publicKey"]), key["use"], key["fromId"], key["toId"])
+            TrustedKey(base64.b64decode(key["publicKey"]), key["use"], key.get("fromId", 1), key.get("toId"))
             for key in members["keys"]
         ),
-        witnesses=tuple(members["witnesses"]),
-        quorum=members["quorum"],
+        witnesses=tuple(members.get("witnesses", ())),
+        quorum=members.get("quorum", 0),
     )

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from receipt_writer.format.digest import MAX_ORIGIN_CHARACTERS
 from receipt_writer.format.errors import UnsupportedError
 from receipt_writer.format.instant import MAX_MS
 from receipt_writer.format.kinds import (
@@ -72,11 +71,7 @@ _MONEY = Integer()
 _TEXT = Text()
 _HASH = Pattern("[0-9a-f]{64}", "64 lower-case hex digits", 64)
 _SPEC_ID = Pattern("[a-z0-9]+(-[a-z0-9]+)*", "kebab-case of at most 128 characters", 128)
-_TENANT_ID = Pattern(
-    "[a-z0-9][a-z0-9.-]*",
-    "lower-case letters, digits, dots and hyphens, starting with a letter or digit",
-    MAX_ORIGIN_CHARACTERS,
-)
+_TENANT_ID = Pattern("(?!-$)[a-z0-9.-]+", "lower-case letters, digits, dots and hyphens, and not - alone", 192)
 _COMMITMENT = Choice(("hmac-sha256", "sha256"))
 
 
