@@ -1,0 +1,135 @@
+"""The MCP SDK behind plain functions. Importing this module imports the SDK (1-2 s of CPU): only `link` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Final, TextIO
+
+import anyio
+import httpx2
+from mcp import Client, MCPError
+from mcp.types import CallToolResult, Implementation, Tool
+
+from agent_host.mcp_clients import transports
+from agent_host.mcp_clients.config import ServerConfig
+from agent_host.mcp_clients.remote import Failure, RemoteResult, RemoteTool, one_line, read_result
+from agent_host.providers.protocol import JsonValue
+
+CLIENT_NAME: Final = "prometheus-agent"
+# What entering, keeping or leaving a client can end in.
+FAILURES: Final = (
+    OSError,
+    RuntimeError,
+    ValueError,
+    MCPError,
+    httpx2.HTTPError,
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    ExceptionGroup,
+)
+CancelScope = anyio.CancelScope
+
+_CONNECTION_CLOSED: Final = -32000
+_REQUEST_TIMEOUT: Final = -32001
+_SDK_CLOSED_WORDS: Final = ("Connection closed", "SSE stream ")
+_WRITE_MARGIN_S: Final = 5.0
+_PAGES: Final = 100
+
+
+def open_client(
+    config: ServerConfig, version: str, log: TextIO, ended: Callable[[], None]
+) -> AbstractAsyncContextManager[Client]:
+    """Returns a client to be entered and left in one task; either protocol era is taken as the server offers it.
+
+    `log` gets what the server writes to its standard error; `ended` is called when a stdio server's output ends.
+    """
+    info = Implementation(name=CLIENT_NAME, version=version)
+    if config.command is not None:
+        return Client(transports.stdio(config, config.command, log, ended), client_info=info, cache=None)
+    return Client(transports.http(config.url or "", config), client_info=info, cache=None)
+
+
+async def list_tools(client: Client) -> tuple[RemoteTool, ...]:
+    """Returns the server's tools, all pages of them.
+
+    Raises:
+        MCPError: the server refused, or listed more than 100 pages.
+    """
+    tools: list[RemoteTool] = []
+    cursor: str | None = None
+    for _ in range(_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        tools += [_remote_tool(tool) for tool in page.tools]
+        cursor = page.next_cursor
+        if cursor is None:
+            return tuple(tools)
+    raise MCPError(transports.BROKEN, f"its list of tools has more than {_PAGES} pages")
+
+
+async def call_tool(
+    client: Client, tool: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str], timeout_s: float
+) -> RemoteResult | Failure:
+    """Calls a tool. Cancelling, and running out of time, send the protocol's cancellation to the server."""
+    clock = anyio.current_time
+    started = clock()
+    try:
+        with anyio.fail_after(timeout_s + _WRITE_MARGIN_S):  # the SDK's own clock starts once the request is written
+            result = await client.call_tool(
+                tool,
+                dict(arguments),
+                read_timeout_seconds=timeout_s,
+                meta=dict(meta),  # type: ignore[arg-type]
+            )
+    except TimeoutError:
+        return Failure("late", "no answer in time")
+    except MCPError as error:
+        return _failed_call(error, late=clock() - started >= timeout_s)
+    except (RuntimeError, ValueError) as error:
+        return Failure("refused", f"its answer breaks the protocol or its own schema ({one_line(str(error))[:200]})")
+    return _remote_result(result)
+
+
+def why_not_connected(error: BaseException, config: ServerConfig) -> str:
+    """Returns, as the rest of a sentence, why a server could not be connected and what to do."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, OSError) and config.command is not None:
+        return f"its command {config.command!r} cannot be run ({error.strerror}); correct `command` in mcp.json"
+    if isinstance(error, MCPError):
+        return _why_refused(error, config)
+    if isinstance(error, httpx2.HTTPError):
+        return f"nothing answers at {config.url}; start it, or correct `url` in mcp.json"
+    return f"it does not speak MCP as expected ({one_line(str(error))[:200]})"
+
+
+def _remote_tool(tool: Tool) -> RemoteTool:
+    read_only = bool(tool.annotations and tool.annotations.read_only_hint)
+    return RemoteTool(tool.name, tool.description or tool.title or "", tool.input_schema, read_only)
+
+
+def _remote_result(result: CallToolResult) -> RemoteResult:
+    content = [block.model_dump(mode="json", by_alias=True) for block in result.content]
+    return read_result(content, result.structured_content, is_error=result.is_error)
+
+
+def _failed_call(error: MCPError, *, late: bool) -> Failure:
+    if error.code in {transports.NOT_SENT, transports.SESSION_LOST}:
+        return Failure("not_sent", error.message)
+    if error.code == transports.BROKEN or (
+        error.code == _CONNECTION_CLOSED and error.message.startswith(_SDK_CLOSED_WORDS)
+    ):
+        return Failure("unclear", error.message)
+    if error.code == _REQUEST_TIMEOUT and late:
+        return Failure("late", error.message)
+    return Failure("refused", one_line(error.message))
+
+
+def _why_refused(error: MCPError, config: ServerConfig) -> str:
+    if error.code == transports.UNAUTHORIZED:
+        return "it does not accept the token; check `token_env` or `token_file` in mcp.json"
+    if error.code in {transports.NOT_SENT, transports.BROKEN} and config.url is not None:
+        return f"nothing answers at {config.url}; start it, or correct `url` in mcp.json"
+    if error.code == _CONNECTION_CLOSED:
+        return "it ended before it listed its tools; its own messages are in the servers' log"
+    return f"it refused the connection ({one_line(error.message)[:200]})"

@@ -1,0 +1,135 @@
+"""How bytes get to a server and back, made honest where the SDK's own transports are not.
+
+Over stdio, the end of the server's output is reported the moment it is read. Over HTTP, a request that fails is
+answered by a JSON-RPC error of its own instead of tearing the whole connection down, so that it is known for each call
+whether it can have been carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Final, Self, TextIO
+
+import anyio
+import httpx2
+from mcp import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from agent_host.mcp_clients.config import ServerConfig
+
+# Error codes of our own, in the range that JSON-RPC leaves to implementations.
+NOT_SENT: Final = -32090
+BROKEN: Final = -32091
+SESSION_LOST: Final = -32092
+UNAUTHORIZED: Final = -32093
+
+
+@asynccontextmanager
+async def stdio(
+    config: ServerConfig, command: str, log: TextIO, ended: Callable[[], None]
+) -> AsyncIterator[tuple[_Watched, Any]]:
+    """Starts a server and yields its streams; `log` gets its standard error, `ended` is called when its output ends."""
+    parameters = StdioServerParameters(
+        command=command,
+        args=list(config.args),
+        env=dict(config.env),
+        cwd=config.cwd,
+        encoding_error_handler="replace",  # a server that writes other bytes loses a character, not its connection
+    )
+    async with stdio_client(parameters, errlog=log) as (read, write):
+        yield _Watched(read, ended), write
+
+
+class _Watched:
+    """A read stream that tells when it ends."""
+
+    def __init__(self, inner: Any, ended: Callable[[], None]) -> None:
+        self._inner = inner
+        self._ended = ended
+
+    async def receive(self) -> Any:
+        try:
+            return await self._inner.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            self._ended()
+            raise
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+@asynccontextmanager
+async def http(url: str, config: ServerConfig) -> AsyncIterator[tuple[Any, Any]]:
+    """Yields the streams of a server that runs elsewhere."""
+    headers = dict(config.headers)
+    if config.token is not None:
+        headers["Authorization"] = f"Bearer {config.token}"
+    timeout = httpx2.Timeout(30.0, read=None)  # a call has its own clock, and a stream may be silent for long
+    transport = _OneErrorPerRequest(httpx2.AsyncHTTPTransport())
+    async with (
+        httpx2.AsyncClient(transport=transport, headers=headers, timeout=timeout) as client,
+        streamable_http_client(url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+class _OneErrorPerRequest(httpx2.AsyncBaseTransport):
+    """Answers a failed request with a JSON-RPC error that says how far it got."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            response = await self._inner.handle_async_request(request)
+            if response.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+                await response.aclose()
+                return _error_response(UNAUTHORIZED, "the token is not accepted")
+            if response.status_code == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
+                await response.aclose()
+                return _error_response(SESSION_LOST, "the server does not know this session any more")
+            if response.headers.get("content-type", "").startswith("application/json"):
+                return await _whole(response)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
+            return _error_response(NOT_SENT, "nobody answers there")
+        except httpx2.TransportError:
+            return _error_response(BROKEN, "the connection broke")
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+async def _whole(response: httpx2.Response) -> httpx2.Response:
+    """Reads a JSON body here, where a connection that breaks in mid-body can still be told for this request alone."""
+    body = await response.aread()
+    await response.aclose()
+    kept = {
+        name: value for name, value in response.headers.items() if name not in {"content-encoding", "content-length"}
+    }
+    return httpx2.Response(response.status_code, headers=kept, content=body)
+
+
+def _error_response(code: int, message: str) -> httpx2.Response:
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    return httpx2.Response(HTTPStatus.BAD_GATEWAY, json=error)
