@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 STAMP := $(VENV)/.installed
-SOURCES := services tests evals protos/regenerate.py verifier
+SOURCES := services tests evals protos/regenerate.py packaging verifier
 SLOW := not durability and not fuzz and not stack
 
 .PHONY: chat test check lint types imports protos-fresh unit node test-durability test-fuzz test-stack bench \

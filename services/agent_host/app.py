@@ -7,25 +7,35 @@ background, or at the latest by the first turn.
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import importlib
+import os
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from datetime import datetime
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from agent_host.children import Child, socket_path
 from agent_host.home_lock import HomeLock
 from agent_host.identifiers import new_session_id
-from agent_host.session import Session
+from agent_host.session import ChatLog, Session
 from agent_host.settings import HostSettings, host_settings
+from agent_host.soul import read_soul
 from agent_host.tracing.events import Emit
 from service_runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from agent_host.mcp_clients.manager import McpToolBox
+    from agent_host.mcp_clients.protocol import ToolBox
     from agent_host.providers.protocol import Provider, Usage
     from agent_host.turn import TurnParts, TurnResult
     from agent_host.writer_link import WriterLink
 
-MODEL_KEYS = ("PROMETHEUS_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+PRELOADED = ("fastmcp", "mcp.server.stdio")
+"""What the fork server imports once for every built-in server."""
+
+MODEL_KEYS = frozenset({"PROMETHEUS_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"})
+"""Read by the host alone: no child process gets them."""
 
 
 class Host:
@@ -39,14 +49,12 @@ class Host:
         """
         self.host_settings = host_settings(settings)
         self._settings = settings
-        self._environment = child_environment(environ, settings)
-        self._zone = settings.zone()
+        self._environ = environ
         self._gateway = gateway
-        self._folder = settings.home.folder("host")
-        self._lock = HomeLock(self._folder / "lock", settings.home.path)
         self._session = Session(new_session_id(), self.host_settings.history_turns)
-        self._resources = contextlib.AsyncExitStack()
-        self._resources.callback(self._lock.release)
+        self._resources = AsyncExitStack()
+        lock = HomeLock(settings.home.folder("host") / "lock", settings.home.path)
+        self._resources.callback(lock.release)
         self._parts: asyncio.Future[TurnParts] | None = None
 
     def start(self) -> asyncio.Future[TurnParts]:
@@ -81,8 +89,119 @@ class Host:
 
     async def _assemble(self) -> TurnParts:
         """Makes what turns work with; the heavy imports run in a thread, beside the prompt."""
-        tools = self._start_tools()
-        link = await asyncio.to_thread(open_writer, self._settings, self._environment)
-        self._resources.push_async_callback(link.close)
+        settings, told = self._settings, self.host_settings
+        await asyncio.to_thread(importlib.import_module, "agent_host.writer_link")
+        link = open_writer(settings, self._environ, self._resources)
         link.start()
-        return await self._parts_with(tools, link)
+        tools = open_tools(settings, self._environ, self._resources)
+        provider, cost = await asyncio.to_thread(open_provider, settings, told)
+        self._resources.push_async_callback(provider.close)
+
+        from agent_host.constrained.specs import reply_drafter
+        from agent_host.receipts.log import ReceiptLog
+        from agent_host.receipts.openings import OpeningStore
+        from agent_host.receipts.spool import Spool
+        from agent_host.turn import TurnParts
+
+        folder = settings.home.folder("host")
+        traces = settings.home.folder("host/traces")
+        openings = OpeningStore(folder / "openings.db")
+        self._resources.callback(openings.close)
+        chat_log = ChatLog(folder / "sessions.db")
+        self._resources.callback(chat_log.close)
+        zone = settings.zone()
+        return TurnParts(
+            provider=provider,
+            spec=reply_drafter(provider.identity, told.llm_timeout_s * 1000),
+            tools=tools,
+            receipts=ReceiptLog(link.client, Spool(folder / "spool.jsonl"), openings, link.ensure),
+            chat_log=chat_log,
+            traces=traces,
+            soul=read_soul(settings.home.path / "SOUL.md"),
+            now=lambda: datetime.now(zone),
+            zone_name=zone.key,
+            cost=cost,
+            max_iterations=told.max_iterations,
+            max_tokens=told.max_tokens,
+        )
+
+
+def first_screen(told: HostSettings) -> str:
+    """Returns what a conversation opens with: who answers, and how to leave."""
+    if told.provider == "offline":
+        from agent_host.providers.offline import FIRST_SCREEN
+
+        return f"{FIRST_SCREEN}\nType /help for help, /quit to leave."
+    return f"You talk with {told.model} by {told.provider}.\nType /help for help, /quit to leave."
+
+
+def open_provider(settings: Settings, told: HostSettings) -> tuple[Provider, Callable[[Usage], int | None]]:
+    """Makes the chosen provider and the function that prices its calls in micro-dollars."""
+    from agent_host.providers.pricing import cost_micro_usd
+
+    provider: Provider
+    if told.provider == "offline":
+        from agent_host.providers.offline.provider import OfflineProvider
+
+        zone = settings.zone()
+        provider = OfflineProvider(lambda: datetime.now(zone), zone)
+    else:
+        from agent_host.providers.anthropic.provider import AnthropicProvider
+
+        provider = AnthropicProvider(
+            model=told.model, api_key=told.api_key or "", base_url=told.base_url, timeout_s=told.llm_timeout_s
+        )
+    return provider, lambda usage: cost_micro_usd(told.provider, told.model, usage)
+
+
+def open_writer(settings: Settings, environ: Mapping[str, str], resources: AsyncExitStack) -> WriterLink:
+    """Makes the link to this home's writer, or to the one that the settings name; starts nothing. `resources` closes it."""
+    from agent_host.writer_link import WriterLink
+
+    link = WriterLink(
+        settings.home.folder("receipts"),
+        settings.home.folder("host/logs") / "receipt-writer.log",
+        child_environment(environ, settings),
+        host_settings(settings).writer,
+    )
+    resources.push_async_callback(link.close)
+    return link
+
+
+def open_tools(settings: Settings, environ: Mapping[str, str], resources: AsyncExitStack) -> ToolBox:
+    """Begins to connect the built-in servers and those of `mcp.json`; does not wait. `resources` closes what is opened.
+
+    Built-in servers start through a fork server of this host (ADR 5), unless `mcp.json` puts others in their places.
+
+    Raises:
+        ConfigurationError: `mcp.json` cannot be used as it stands.
+        OSError: the fork server cannot be started.
+    """
+    from agent_host.mcp_clients.builtin import MODULES, builtin_servers
+    from agent_host.mcp_clients.config import merged, read_servers
+    from agent_host.mcp_clients.manager import McpToolBox
+
+    told = host_settings(settings)
+    environment = child_environment(environ, settings)
+    socket = socket_path(settings.home.folder("host"), f"fork-{os.getpid()}.sock")
+    builtin = builtin_servers(sys.executable, settings.home.path, environment, socket)
+    servers = merged(builtin, read_servers(told.mcp_config, environ))
+    logs = settings.home.folder("host/logs")
+    if any(server in builtin for server in servers):
+        words = ["service_runtime.forkserver", "--socket", str(socket)]
+        words += [word for module in MODULES for word in ("--allow", module)]
+        words += [word for module in PRELOADED for word in ("--preload", module)]
+        forking = Child(words, environment, logs / "fork-server.log")
+        resources.push_async_callback(asyncio.to_thread, forking.stop)
+        forking.ensure()
+    tools = McpToolBox(
+        servers, version("prometheus-agent"), log=logs / "servers.log", call_timeout_s=told.mcp_call_timeout_s
+    )
+    resources.push_async_callback(tools.close)
+    tools.start()
+    return tools
+
+
+def child_environment(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """Returns what a child process may see: this process's environment and our settings, without the model's keys."""
+    return {name: value for name, value in environ.items() if name not in MODEL_KEYS} | settings.environment()

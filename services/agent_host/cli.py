@@ -1,4 +1,4 @@
-"""The command line: `agent-host chat`, `ask`, `receipts list|show|verify`, `install`.
+"""The command line: `agent-host chat`, `ask`, `check`, `receipts list|show|verify`.
 
 Exit status: 0 done, 1 the turn failed or a chain does not verify (the verifier's own status for `receipts verify`),
 2 the command, the settings or the files are off, 130 cancelled.
@@ -34,6 +34,8 @@ HomeOption = Annotated[str | None, typer.Option("--home", help="The home folder 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 _SETUP_STATUS = 2
+_SETUP_ERRORS = (UsageError, ConfigurationError, HomeInUseError, SetupError)
+_CANCELLED = 130
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -42,16 +44,14 @@ def run(arguments: Sequence[str]) -> int:
         status = app(args=list(arguments), standalone_mode=False)
     except typer.Exit as ended:
         return ended.exit_code
-    except (UsageError, ConfigurationError, HomeInUseError, SetupError) as error:
-        return _fail(error, _SETUP_STATUS)
-    except (HostError, ServiceError) as error:
-        return _fail(error, 1)
-    except OSError as error:
-        return _fail(f"{error.strerror or error}: {error.filename or 'a file of this home'}.", 1)
     except typer.Abort:
-        return 130
+        return _CANCELLED
     except typer.TyperException as error:  # the command line itself is off
         return _fail(error.format_message(), _SETUP_STATUS)
+    except (HostError, ServiceError) as error:
+        return _fail(error, _SETUP_STATUS if isinstance(error, _SETUP_ERRORS) else 1)
+    except OSError as error:
+        return _fail(f"{error.strerror or error}: {error.filename or 'a file of this home'}.", 1)
     return status if isinstance(status, int) else 0
 
 
@@ -97,6 +97,23 @@ def ask(
     return _run(lambda: run_ask(settings, os.environ, text, as_json=as_json))
 
 
+@app.command()
+def check(
+    home: HomeOption = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Look again and again until told to stop.")] = False,
+    status_file: Annotated[
+        Path | None, typer.Option("--status-file", help="With --watch: a file that exists while all is well.")
+    ] = None,
+) -> int:
+    """Say whether the writer and every server answer."""
+    from agent_host.gateways import check as gateway
+
+    settings = _settings(home)
+    if watch:
+        return _run(lambda: gateway.watch(settings, os.environ, status_file))
+    return _run(lambda: gateway.check(settings, os.environ))
+
+
 @receipts.command("list")
 def receipts_list(
     home: HomeOption = None,
@@ -139,4 +156,4 @@ def _run(command: Callable[[], Coroutine[Any, Any, int]]) -> int:
     try:
         return asyncio.run(command())
     except KeyboardInterrupt:
-        return 130
+        return _CANCELLED

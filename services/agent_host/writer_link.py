@@ -12,6 +12,8 @@ from agent_host.receipts.client import ReceiptClient
 
 START_TIMEOUT_S = 15.0
 _POLL_S = 0.05
+_LIVE_TIMEOUT_S = 0.5  # for one that runs already, to answer
+_AGAIN_TIMEOUT_S = 3.0  # for one that answered before: a person waits for this
 
 
 class WriterLink:
@@ -24,6 +26,7 @@ class WriterLink:
             arguments = ["receipt_writer", "serve", "--listen", own, "--exit-with-stdin"]
             self._child = Child(arguments, environment, log)
         self._log = log
+        self._has_answered = False
         self.client = ReceiptClient(target or own)
 
     def start(self) -> None:
@@ -35,6 +38,17 @@ class WriterLink:
         if self._child is not None:
             self._child.ensure()
 
+    async def connect(self) -> None:
+        """Returns once the writer answers: one that runs already, else the host's own, started now.
+
+        Raises:
+            WriterUnavailableError: none answers.
+        """
+        try:
+            await self.client.wait_ready(_LIVE_TIMEOUT_S)
+        except WriterUnavailableError:
+            await self.ensure()
+
     async def ensure(self) -> None:
         """Returns once the writer answers, starting it again first when it ended.
 
@@ -45,13 +59,16 @@ class WriterLink:
             self.start()
         except OSError as error:
             raise WriterUnavailableError(f"The receipt writer cannot be started: {error.strerror}.") from error
-        ready = asyncio.ensure_future(self.client.wait_ready(START_TIMEOUT_S))
+        ready = asyncio.ensure_future(
+            self.client.wait_ready(_AGAIN_TIMEOUT_S if self._has_answered else START_TIMEOUT_S)
+        )
         while not ready.done():
             await asyncio.wait({ready}, timeout=_POLL_S)
             if (ended := self.own_writer_ended()) is not None:
                 ready.cancel()
                 raise WriterUnavailableError(ended)
         await ready
+        self._has_answered = True
 
     def own_writer_ended(self) -> str | None:
         """Returns a sentence when the host's own writer is not running any more, else None."""
@@ -64,4 +81,4 @@ class WriterLink:
         """Closes the connection and ends the host's own writer."""
         await self.client.close()
         if self._child is not None:
-            self._child.stop()
+            await asyncio.to_thread(self._child.stop)

@@ -67,13 +67,13 @@ class PromptReader:
     `on_ready` is called once, when the first prompt stands on the screen: what takes time starts behind it.
     """
 
-    def __init__(self, prompt: str, on_ready: Callable[[], None]) -> None:
+    def __init__(self, prompt: str, on_ready: Callable[[], object]) -> None:
         from prompt_toolkit import PromptSession
 
         self._session: PromptSession[str] = PromptSession()
         self._session.app.after_render += lambda _: self._tell_ready()
         self._prompt = prompt
-        self._on_ready: Callable[[], None] | None = on_ready
+        self._on_ready: Callable[[], object] | None = on_ready
 
     def _tell_ready(self) -> None:
         if self._on_ready is not None:

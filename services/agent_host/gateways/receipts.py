@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from agent_host.app import open_writer
@@ -57,12 +57,10 @@ async def show_receipt(settings: Settings, environ: Mapping[str, str], wanted: s
 
 @asynccontextmanager
 async def _client(settings: Settings, environ: Mapping[str, str]) -> AsyncIterator[ReceiptClient]:
-    link = open_writer(settings, environ)
-    try:
+    async with AsyncExitStack() as resources:
+        link = open_writer(settings, environ, resources)
         await link.connect()
         yield link.client
-    finally:
-        await link.close()
 
 
 async def _find(client: ReceiptClient, wanted: str) -> StoredEntry:

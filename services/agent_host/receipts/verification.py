@@ -23,7 +23,7 @@ def verify_home(home: Home, *, as_json: bool) -> int:
     Raises:
         UsageError: the home has no ledger yet.
     """
-    folder = home.folder("receipts")
+    folder = home.path / "receipts"  # read only: it may be another's volume
     present = [chain for chain in CHAINS if (folder / "chains" / f"{chain}.jsonl").exists()]
     if not present:
         raise UsageError(f"{home.path} holds no receipts yet; say something with `agent-host chat` first.")

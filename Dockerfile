@@ -1,0 +1,60 @@
+# One file, a target per service; each image holds the libraries of its own extra and nothing more.
+#   docker build --target memory-mcp -t prometheus-agent/memory-mcp .
+ARG BASE=python:3.11-slim-bookworm
+
+FROM ${BASE} AS build
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+WORKDIR /build
+COPY pyproject.toml requirements.lock README.md LICENSE ./
+COPY packaging packaging
+RUN python3 packaging/locked_subset.py --names hatchling packaging pathspec pluggy trove-classifiers > /tools.lock \
+ && python3 -m venv /tools && /tools/bin/pip install --quiet --require-hashes -r /tools.lock
+COPY protos protos
+COPY verifier verifier
+COPY services services
+RUN /tools/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels .
+
+FROM build AS build-memory
+RUN python3 packaging/locked_subset.py memory > /subset.lock \
+ && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock \
+ && /app/bin/pip install --quiet --no-deps /wheels/*.whl
+
+FROM build AS build-tools
+RUN python3 packaging/locked_subset.py tools > /subset.lock \
+ && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock \
+ && /app/bin/pip install --quiet --no-deps /wheels/*.whl
+
+FROM build AS build-writer
+RUN python3 packaging/locked_subset.py writer > /subset.lock \
+ && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock \
+ && /app/bin/pip install --quiet --no-deps /wheels/*.whl
+
+FROM build AS build-host
+RUN python3 packaging/locked_subset.py host > /subset.lock \
+ && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock \
+ && /app/bin/pip install --quiet --no-deps /wheels/*.whl
+
+# What every service runs on: nobody's account, one folder it may write to.
+FROM ${BASE} AS run
+RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin app \
+ && install -d -o 10001 -g 10001 -m 700 /data /data/receipts /data/memory /data/calendar /data/notes /data/search \
+    /data/host /tokens
+ENV PATH=/app/bin:/usr/local/bin:/usr/bin:/bin PYTHONUNBUFFERED=1 PROMETHEUS_HOME=/data
+USER 10001:10001
+WORKDIR /data
+
+FROM run AS memory-mcp
+COPY --from=build-memory /app /app
+ENTRYPOINT ["memory-mcp"]
+
+FROM run AS tools-mcp
+COPY --from=build-tools /app /app
+ENTRYPOINT ["tools-mcp"]
+
+FROM run AS receipt-writer
+COPY --from=build-writer /app /app
+ENTRYPOINT ["receipt-writer"]
+
+FROM run AS agent-host
+COPY --from=build-host /app /app
+ENTRYPOINT ["agent-host"]

@@ -1,0 +1,84 @@
+"""`agent-host check`: does the writer answer, does every server, and which tools are there."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_host.app import open_tools, open_writer
+from agent_host.errors import HostError
+from agent_host.gateways.screen import printable
+from service_runtime.settings import Settings
+
+WATCH_EVERY_S = 15.0
+
+
+@dataclass(frozen=True)
+class Health:
+    """What answers: the sentences to show, and whether all is well."""
+
+    lines: tuple[str, ...]
+    ok: bool
+
+
+async def check(settings: Settings, environ: Mapping[str, str]) -> int:
+    """Prints what answers; returns 0 when everything does, else 1.
+
+    Raises:
+        ConfigurationError, SetupError: the settings cannot be used.
+    """
+    health = await _look(settings, environ)
+    sys.stdout.write(printable("\n".join(health.lines)) + "\n")
+    return 0 if health.ok else 1
+
+
+async def watch(settings: Settings, environ: Mapping[str, str], status_file: Path | None) -> int:
+    """Looks every `WATCH_EVERY_S` seconds until it is told to stop; prints changes.
+
+    `status_file` exists while all is well, which is what a container's health check wants to know.
+    """
+    stopped = asyncio.Event()
+    for told in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(told, stopped.set)
+    shown: Health | None = None
+    while not stopped.is_set():
+        health = await _look(settings, environ)
+        if health != shown:
+            shown = health
+            sys.stdout.write(printable("\n".join(health.lines)) + "\n")
+            sys.stdout.flush()
+        _mark(status_file, ok=health.ok)
+        try:
+            await asyncio.wait_for(stopped.wait(), WATCH_EVERY_S)
+        except TimeoutError:
+            continue
+    return 0
+
+
+async def _look(settings: Settings, environ: Mapping[str, str]) -> Health:
+    async with AsyncExitStack() as resources:
+        link = open_writer(settings, environ, resources)
+        tools = open_tools(settings, environ, resources)
+        try:
+            await link.connect()
+            writer = "writer: ok"
+        except HostError as error:
+            writer = f"writer: {error}"
+        names = [spec.name for spec in await tools.specs()]
+        problems = tools.problems()
+    lines = (writer, f"tools: {len(names)}", *problems)
+    return Health(lines, ok=writer == "writer: ok" and not problems)
+
+
+def _mark(status_file: Path | None, *, ok: bool) -> None:
+    if status_file is None:
+        return
+    if ok:
+        status_file.touch()
+    else:
+        status_file.unlink(missing_ok=True)

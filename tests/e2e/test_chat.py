@@ -1,0 +1,140 @@
+"""The main job: from a person's message to a verified receipt, with every real part in place."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import ROOT, Person
+
+CHAINS = ("turns", "decisions")
+
+
+def receipt_lines(shown: str) -> list[str]:
+    return [line for line in shown.splitlines() if " | receipt " in line]
+
+
+def verify(person: Person, chain: str, *, node: bool) -> subprocess.CompletedProcess[bytes]:
+    folder = person.home / "receipts"
+    command = (
+        ["node", str(ROOT / "verifier" / "verify.mjs")] if node else ["python3", str(ROOT / "verifier" / "verify.py")]
+    )
+    command += [str(folder / "chains" / f"{chain}.jsonl"), "--policy", str(folder / f"policy-{chain}.json"), "--json"]
+    return subprocess.run(command, capture_output=True, check=False, timeout=50)
+
+
+def test_what_is_told_in_one_conversation_is_known_and_used_in_the_next(person: Person) -> None:
+    first = person.chat("Remember that the design team prefers morning meetings.")
+
+    second = person.chat(
+        "Book a catch-up with the design team on Friday at 9am for 30 minutes",
+        "What do you know about the design team?",
+    )
+
+    assert len(receipt_lines(first)) == 1
+    assert len(receipt_lines(second)) == 2
+    assert "morning meetings" in second
+    calendars = [path.read_text() for path in (person.home / "calendar").rglob("*.ics")]
+    assert len(calendars) == 1
+    assert "SUMMARY:Catch-up with the design team" in calendars[0]
+    assert "T090000" in calendars[0]
+
+
+def test_every_turn_is_receipted_and_both_verifiers_pass_both_chains(person: Person) -> None:
+    person.chat("Remember that Ana likes tea.", "hello", "What do you know about Ana?")
+
+    for chain in CHAINS:
+        python, node = verify(person, chain, node=False), verify(person, chain, node=True)
+        assert python.returncode == 0, python.stdout + python.stderr
+        assert python.stdout == node.stdout
+        assert node.returncode == 0
+    turns = [json.loads(line) for line in (person.home / "receipts/chains/turns.jsonl").read_text().splitlines()]
+    assert [turn["outcome"] for turn in turns] == ["replied"] * 3
+    assert [row["tool"] for row in turns[0]["tools"]] == ["memory_remember"]
+    decisions = (person.home / "receipts/chains/decisions.jsonl").read_text().splitlines()
+    assert len(decisions) == sum(turn["decisions"]["n"] for turn in turns)
+    assert {json.loads(line)["modelIdentity"]["provider"] for line in decisions} == {"offline"}
+
+
+def test_receipts_can_be_listed_shown_and_verified_from_the_command_line(person: Person) -> None:
+    person.chat("Remember that Ana likes tea.")
+
+    listed = person.run("agent-host", "receipts", "list")
+    shown = person.run("agent-host", "receipts", "show", "1")
+    as_json = person.run("agent-host", "receipts", "show", "1", "--json")
+    verified = person.run("agent-host", "receipts", "verify")
+
+    assert listed.returncode == shown.returncode == as_json.returncode == verified.returncode == 0, verified.stdout
+    assert b"#1" in listed.stdout
+    assert b"memory_remember" in shown.stdout
+    document = json.loads(as_json.stdout)
+    assert document["turn"]["decisions"]["n"] == len(document["decisions"])
+    assert verified.stdout.strip().endswith(b"PASS: turns, decisions")
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_one_flipped_byte_is_found_and_named(person: Person, chain: str) -> None:
+    person.chat("hello", "hello again")
+    path = person.home / "receipts" / "chains" / f"{chain}.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    field = b'"inputHash":"'
+    at = lines[1].index(field) + len(field)
+    lines[1] = lines[1][:at] + (b"0" if lines[1][at : at + 1] != b"0" else b"1") + lines[1][at + 1 :]
+    path.write_bytes(b"".join(lines))
+
+    verified = person.run("agent-host", "receipts", "verify", "--json")
+
+    report = json.loads(verified.stdout)[chain]
+    assert verified.returncode == 1
+    assert (report["verdict"], report["id"], report["check"]) == ("TAMPERED", 2, "hash")
+
+
+def test_ask_runs_one_turn_for_scripts(person: Person) -> None:
+    done = person.run("agent-host", "ask", "What is 12 * (3 + 4)?", "--json")
+
+    document = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert "84" in document["reply"]
+    assert document["outcome"] == "replied"
+    assert document["receipt"]["id"] == 1
+    assert json.loads(document["receipt"]["line"])["turnId"] == document["turn_id"]
+
+
+def test_ask_reads_a_message_from_standard_input(person: Person) -> None:
+    done = person.run("agent-host", "ask", "-", text=b"What is 2 + 3?")
+
+    assert done.returncode == 0
+    assert b"5" in done.stdout
+    assert b"receipt 1 signed" in done.stdout
+
+
+def test_piped_output_is_plain_text(person: Person) -> None:
+    shown = person.chat("hello")
+
+    assert "\x1b" not in shown
+    assert "no language model" in shown.lower() or "not a language model" in shown.lower()
+
+
+def test_what_was_said_is_nowhere_on_the_ledger(person: Person) -> None:
+    person.chat("Remember that the zebra sleeps at noon.")
+
+    ledger = b"".join(path.read_bytes() for path in (person.home / "receipts").rglob("*") if path.is_file())
+    assert b"zebra" not in ledger
+
+
+def test_everything_a_person_owns_is_theirs_alone(person: Person) -> None:
+    person.chat("Remember that Ana likes tea.")
+
+    wide = [
+        path.relative_to(person.home)
+        for path in person.home.rglob("*")
+        if path.exists() and not path.is_symlink() and _mode(path) & 0o077
+    ]
+    assert wide == []
+
+
+def _mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
