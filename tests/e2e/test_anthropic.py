@@ -1,0 +1,84 @@
+"""A turn with a real model's wire format: the real SDK against a local server that speaks it, tools and all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.conftest import BIN, Person
+from tests.fakes.anthropic_server import KEY, MODEL, Answer, AnthropicServer, Failure, anthropic_server, text, tool_use
+
+REMEMBER = Answer(
+    [text("Let me keep that."), tool_use("toolu_1", "memory_remember", {"body": "Ana likes green tea."})],
+    stop_reason="tool_use",
+    usage={
+        "input_tokens": 12,
+        "output_tokens": 33,
+        "cache_read_input_tokens": 2000,
+        "cache_creation_input_tokens": 100,
+    },
+)
+
+
+async def ask(person: Person, server: AnthropicServer, message: str) -> tuple[int, dict[str, Any]]:
+    environ = {
+        **person.environ,
+        "PROMETHEUS_PROVIDER": "anthropic",
+        "PROMETHEUS_API_KEY": KEY,
+        "PROMETHEUS_BASE_URL": server.url,
+        "PROMETHEUS_MODEL": MODEL,
+    }
+    process = await asyncio.create_subprocess_exec(
+        str(BIN / "agent-host"), "ask", message, "--json", stdout=-1, stderr=-1, cwd=person.folder, env=environ
+    )
+    out, error = await process.communicate()
+    assert process.returncode is not None
+    assert out, error.decode()
+    return process.returncode, json.loads(out)
+
+
+def stored(person: Person, chain: str) -> list[dict[str, Any]]:
+    path: Path = person.home / "receipts" / "chains" / f"{chain}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+async def test_a_model_turn_calls_real_tools_and_its_receipt_states_tokens_and_money(person: Person) -> None:
+    async with anthropic_server(REMEMBER, Answer([text("Noted: Ana likes green tea.")])) as server:
+        status, document = await ask(person, server, "Remember that Ana likes green tea.")
+
+    assert status == 0
+    assert document["reply"] == "Noted: Ana likes green tea."
+    turn = stored(person, "turns")[0]
+    assert [(row["tool"], row["status"]) for row in turn["tools"]] == [("memory_remember", "ok")]
+    assert turn["memory"]["kept"] == 1
+    model = turn["model"]
+    assert (model["id"], model["inputTokens"], model["outputTokens"]) == (MODEL, 24, 66)
+    assert (model["cacheReadTokens"], model["cacheWriteTokens"], model["estimated"]) == (2000, 100, True)
+    assert [row["modelIdentity"]["provider"] for row in stored(person, "decisions")] == ["anthropic", "anthropic"]
+    assert (await asyncio.to_thread(person.run, "agent-host", "receipts", "verify")).returncode == 0
+
+
+async def test_a_refused_key_is_a_failed_turn_with_a_receipt_and_never_shows_the_key(person: Person) -> None:
+    async with anthropic_server(Failure(401, "authentication_error", "invalid x-api-key")) as server:
+        status, document = await ask(person, server, "hello")
+
+    assert status == 1
+    assert document["outcome"] == "failed"
+    assert "PROMETHEUS_API_KEY" in document["reply"]
+    assert KEY not in json.dumps(document)
+    assert [turn["outcome"] for turn in stored(person, "turns")] == ["failed"]
+    assert [row["exitState"] for row in stored(person, "decisions")] == ["fallback_provider"]
+
+
+async def test_what_the_model_is_sent_holds_tools_time_and_message(person: Person) -> None:
+    async with anthropic_server(Answer([text("hi")])) as server:
+        await ask(person, server, "hello there")
+        body = server.requests[0].body
+
+    assert {"memory_remember", "calendar_create_event", "notes_write", "search_web"} <= {
+        tool["name"] for tool in body["tools"]
+    }
+    assert "Europe/Berlin" in json.dumps(body["system"])
+    assert "hello there" in json.dumps(body["messages"])
