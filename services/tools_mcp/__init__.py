@@ -1,0 +1,1 @@
+"""The tool servers: calendar, notes and web search, each its own MCP server process."""

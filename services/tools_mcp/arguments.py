@@ -1,0 +1,32 @@
+"""Argument types of the tool servers, beyond those every server has (`service_runtime.tool_arguments`)."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, TypeAdapter
+
+from service_runtime.tool_arguments import LIST_FROM_JSON, NUMBER
+
+
+def _number_as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Id = Annotated[str, Field(min_length=1, max_length=500)]
+Cursor = Annotated[str | None, Field(max_length=2000)]
+Limit = Annotated[int | None, NUMBER]
+"""Clamped by the tool to what it allows, never refused."""
+Duration = Annotated[str, BeforeValidator(_number_as_text), Field(max_length=40)]
+OptionalDuration = Annotated[str | None, BeforeValidator(_number_as_text), Field(max_length=40)]
+Key = Annotated[str | None, Field(max_length=200)]
+"""An idempotency key."""
+
+
+def _list_or_none(value: Any) -> Any:
+    return None if value is None else _LIST.validate_python(value)
+
+
+_LIST: TypeAdapter[Any] = TypeAdapter(Annotated[Any, LIST_FROM_JSON])
+MaybeTextList = Annotated[
+    tuple[Annotated[str, Field(max_length=200)], ...] | None, BeforeValidator(_list_or_none), Field(max_length=50)
+]
+"""A list where none (keep what is there) differs from an empty one (clear it)."""

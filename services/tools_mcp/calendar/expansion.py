@@ -1,0 +1,49 @@
+"""Which occurrences of a series fall into a window. Pure; the expansion itself is `recurring-ical-events`."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import icalendar
+import recurring_ical_events
+
+from tools_mcp.calendar.ics import Series, UnreadableError, event_of
+from tools_mcp.calendar.model import Event
+from tools_mcp.calendar.times import instant
+
+_MARGIN = timedelta(days=2)  # dates and floating times lie at most a day off, whatever the zones
+_TOO_FINE = ("SECONDLY", "MINUTELY", "HOURLY")
+
+
+def occurrences(series: Series, start: datetime, end: datetime, configured: ZoneInfo) -> list[Event]:
+    """Return the occurrences that overlap `[start, end)`; each keeps its local time across clock changes.
+
+    Raises:
+        UnreadableError: Its recurrence rule is broken, or finer than a day.
+    """
+    if not series.repeats:
+        events = [event_of(series, configured)]
+    else:
+        events = [event_of(series, configured, component) for component in _expand(series, start, end)]
+    return [event for event in events if overlaps(event, start, end, configured)]
+
+
+def overlaps(event: Event, start: datetime, end: datetime, configured: ZoneInfo) -> bool:
+    """Whether an event has time in `[start, end)`; one without length counts at its start."""
+    begins, ends = instant(event.start, configured), instant(event.end, configured)
+    return begins < end and (ends > start or begins == ends >= start)
+
+
+def _expand(series: Series, start: datetime, end: datetime) -> list[Any]:
+    rules = series.master.get("RRULE", [])
+    for rule in rules if isinstance(rules, list) else [rules]:
+        if str(rule.get("FREQ", [""])[0]).upper() in _TOO_FINE:
+            raise UnreadableError("repeats more often than daily")
+    calendar = icalendar.Calendar()
+    for component in (series.master, *series.overrides):
+        calendar.add_component(component)
+    try:
+        query = recurring_ical_events.of(calendar)
+        return list(query.between(start.astimezone(UTC) - _MARGIN, end.astimezone(UTC) + _MARGIN))
+    except (ValueError, TypeError, KeyError, OverflowError) as error:  # broken rules surface as any of these
+        raise UnreadableError(str(error)) from error

@@ -1,0 +1,263 @@
+"""The iCalendar codec (RFC 5545): bytes to events and back. Pure: no disk, no clock.
+
+Escaping and folding of text are the library's; what this module adds is what a series is, which properties we set,
+and that everything another program wrote stays as it was.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import icalendar
+
+from tools_mcp.calendar.model import Event, EventDraft
+
+PRODUCT = "-//prometheus-agent//calendar//EN"
+REQUEST_KEY = "X-PROMETHEUS-REQUEST"
+"""Holds the idempotency key of the call that created the event, and the hash of its arguments."""
+
+_ZONE_BLOCK = re.compile(rb"BEGIN:VTIMEZONE\r?\n.*?END:VTIMEZONE\r?\n", re.DOTALL)
+_ZONE_NAME = re.compile(rb"^TZID:(.+?)\r?$", re.MULTILINE)
+_ZONES_UNTIL = 2038  # how far a zone definition reaches at least; programs know IANA names beyond it
+_NO_ADDRESS = "invalid:nomail"  # what Apple's calendar writes for a person without an address
+_ADDRESS = re.compile(r"(?:(?P<name>.*?)\s*<)?(?P<address>[^\s<>@,;]+@[^\s<>@,;]+)>?")
+
+
+class UnreadableError(Exception):
+    """These bytes are no calendar we can read; the folder counts them and goes on."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """All components of one UID: the event itself and the occurrences that were changed."""
+
+    uid: str
+    master: icalendar.Event
+    overrides: tuple[icalendar.Event, ...]
+    foreign: bool
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it can have more than one occurrence."""
+        return bool(self.overrides) or any(name in self.master for name in ("RRULE", "RDATE"))
+
+
+def decode(data: bytes, *, zones: bool = True) -> icalendar.Calendar:
+    """Read a calendar; `zones=False` leaves out zone definitions we have anyway, which is four times as fast.
+
+    Raises:
+        UnreadableError: It is no calendar.
+    """
+    try:
+        calendar = icalendar.Calendar.from_ical(data if zones else _ZONE_BLOCK.sub(_needed_zone, data))
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:  # the parser raises all of these
+        raise UnreadableError(str(error)) from error
+    if not isinstance(calendar, icalendar.Calendar):
+        raise UnreadableError("not a VCALENDAR")
+    return calendar
+
+
+def encode(calendar: icalendar.Calendar) -> bytes:
+    """Return the calendar as a file, with a VTIMEZONE for each zone its events use."""
+    years = [moment(event, "DTSTART").year for event in calendar.walk("VEVENT") if _usable(event)]
+    first, last = min(years, default=_ZONES_UNTIL), max(years, default=0)
+    calendar.add_missing_timezones(first_date=date(first - 1, 1, 1), last_date=date(max(last + 10, _ZONES_UNTIL), 1, 1))
+    return bytes(calendar.to_ical())
+
+
+def series_of(calendar: icalendar.Calendar) -> list[Series]:
+    """Return the series in a calendar; components without a usable start are left out."""
+    foreign = str(calendar.get("PRODID", "")) != PRODUCT
+    groups: dict[str, list[icalendar.Event]] = {}
+    for component in calendar.walk("VEVENT"):
+        if isinstance(component, icalendar.Event) and _usable(component):
+            groups.setdefault(str(component.get("UID", "")), []).append(component)
+    return [_series(uid, components, foreign=foreign) for uid, components in groups.items() if uid]
+
+
+def _series(uid: str, components: list[icalendar.Event], *, foreign: bool) -> Series:
+    masters = [component for component in components if "RECURRENCE-ID" not in component]
+    master = masters[-1] if masters else components[0]
+    overrides = tuple(component for component in components if "RECURRENCE-ID" in component and component is not master)
+    return Series(uid, master, overrides, foreign or "ORGANIZER" in master)
+
+
+def _usable(component: icalendar.Component) -> bool:
+    return isinstance(moment(component, "DTSTART"), date)
+
+
+def new_calendar(uid: str, draft: EventDraft, now: datetime, request: str | None) -> icalendar.Calendar:
+    """Return a calendar with one event; `request` is the idempotency key and hash to keep with it."""
+    calendar = icalendar.Calendar()
+    calendar.add("PRODID", PRODUCT)
+    calendar.add("VERSION", "2.0")
+    component = icalendar.Event()
+    component.add("UID", uid)
+    component.add("CREATED", now)
+    if request:
+        component.add(REQUEST_KEY, request)
+    _write(component, None, draft)
+    _stamp(component, now)
+    calendar.add_component(component)
+    return calendar
+
+
+def rewrite(component: icalendar.Event, current: Event, draft: EventDraft, now: datetime) -> None:
+    """Set what differs between the event and the draft; every other property stays as it is."""
+    _write(component, current, draft)
+    component["SEQUENCE"] = icalendar.vInt(int(component.get("SEQUENCE", 0)) + 1)
+    _stamp(component, now)
+
+
+def _stamp(component: icalendar.Event, now: datetime) -> None:
+    for name in ("DTSTAMP", "LAST-MODIFIED"):
+        component.pop(name, None)
+        component.add(name, now.astimezone(UTC).replace(microsecond=0))
+
+
+def _write(component: icalendar.Event, current: Event | None, draft: EventDraft) -> None:
+    rule = icalendar.vRecur.from_ical(draft.recurrence) if draft.recurrence else None
+    changed = changes(current, draft)
+    values: tuple[tuple[str, str, Any], ...] = (
+        ("times", "DURATION", None),
+        ("times", "DTSTART", draft.start),
+        ("times", "DTEND", draft.end),
+        ("title", "SUMMARY", draft.title),
+        ("location", "LOCATION", draft.location or None),
+        ("notes", "DESCRIPTION", draft.notes or None),
+        ("recurrence", "RRULE", rule),
+    )
+    for field, name, value in values:
+        if field in changed:
+            _set(component, name, value)
+    if "attendees" in changed:
+        component.pop("ATTENDEE", None)
+        for attendee in draft.attendees:
+            component.add("ATTENDEE", _attendee(attendee), encode=False)
+
+
+def changes(current: Event | None, draft: EventDraft) -> set[str]:
+    """Return what a draft changes: `times` and the names of other fields; everything when there is no event yet."""
+    fields = {"title", "location", "notes", "recurrence", "attendees"}
+    if current is None:
+        return fields | {"times"}
+    changed = {name for name in fields if getattr(current, name) != getattr(draft, name)}
+    zone = zone_name(draft.start)
+    if (current.start, current.end, current.zone) != (draft.start, draft.end, zone):
+        changed.add("times")
+    return changed
+
+
+def _set(component: icalendar.Event, name: str, value: Any) -> None:
+    component.pop(name, None)
+    if value is not None:
+        component.add(name, value)
+
+
+def _attendee(text: str) -> icalendar.vCalAddress:
+    match = _ADDRESS.fullmatch(text)
+    value = icalendar.vCalAddress(f"mailto:{match['address']}" if match else _NO_ADDRESS)
+    name = (match["name"] or "").strip() if match else text
+    if name:
+        value.params["CN"] = icalendar.vText(name)
+    return value
+
+
+def series_in(calendar: icalendar.Calendar, uid: str) -> Series:
+    """Return the series of a calendar with this UID; it must be there."""
+    return next(series for series in series_of(calendar) if series.uid == uid)
+
+
+def request_of(series: Series) -> str:
+    """Return the idempotency key and hash a series was created with; empty when there is none."""
+    return str(series.master.get(REQUEST_KEY, ""))
+
+
+def event_of(series: Series, configured: ZoneInfo, occurrence: icalendar.Component | None = None) -> Event:
+    """Return what a series says, or one occurrence of it; a time without a zone is read in the configured one."""
+    component = occurrence or series.master
+    start = _settled(moment(component, "DTSTART"), configured)
+    cancelled = str(component.get("STATUS", "")).upper() == "CANCELLED"
+    usual = "OPAQUE" if isinstance(start, datetime) else "TRANSPARENT"
+    return Event(
+        id=str(component.get("UID", "")),
+        title=" ".join(str(component.get("SUMMARY", "")).split()) or "(no title)",
+        start=start,
+        end=_end(component, start, configured),
+        zone=zone_name(start),
+        location=str(component.get("LOCATION", "")),
+        notes=str(component.get("DESCRIPTION", "")),
+        attendees=tuple(_attendee_text(value) for value in _several(component.get("ATTENDEE"))),
+        recurrence=";".join(rule.to_ical().decode() for rule in _several(component.get("RRULE"))),
+        cancelled=cancelled,
+        takes_time=not cancelled and str(component.get("TRANSP", usual)).upper() == "OPAQUE",
+        repeats=series.repeats,
+        changed=occurrence is not None and _is_override(occurrence, series),
+        foreign=series.foreign,
+    )
+
+
+def _is_override(occurrence: icalendar.Component, series: Series) -> bool:
+    told = moment(occurrence, "RECURRENCE-ID")
+    return any(moment(override, "RECURRENCE-ID") == told for override in series.overrides)
+
+
+def moment(component: icalendar.Component, name: str) -> Any:
+    """Return the time, date or duration in a property; none when it is missing or broken."""
+    return getattr(component.get(name), "dt", None)
+
+
+def zone_name(value: date) -> str | None:
+    """Return the IANA name of the zone of a time; none for dates and for zones without a name."""
+    zone = value.tzinfo if isinstance(value, datetime) else None
+    if zone is UTC:
+        return "UTC"
+    return getattr(zone, "key", None) if zone else None
+
+
+def _settled(value: Any, configured: ZoneInfo) -> date:
+    if not isinstance(value, datetime):
+        return cast("date", value)
+    if value.tzinfo is None:
+        return value.replace(tzinfo=configured)
+    return value.astimezone(UTC).astimezone(value.tzinfo)  # a wall clock time that a clock change skips moves forward
+
+
+def _end(component: icalendar.Component, start: date, configured: ZoneInfo) -> date:
+    end, length = moment(component, "DTEND"), moment(component, "DURATION")
+    timed = isinstance(start, datetime)
+    if end is not None and isinstance(end, datetime) == timed:
+        return max(start, _settled(end, configured))
+    if isinstance(length, timedelta) and isinstance(start, datetime):
+        return (start.astimezone(UTC) + max(length, timedelta(0))).astimezone(start.tzinfo)
+    if isinstance(length, timedelta) and length.days > 0:
+        return start + timedelta(days=length.days)
+    return start if timed else start + timedelta(days=1)
+
+
+def _attendee_text(value: Any) -> str:
+    address = str(value)
+    address = address[len("mailto:") :] if address.lower().startswith("mailto:") else address
+    name = str(getattr(value, "params", {}).get("CN", ""))
+    if not name or name == address:
+        return address
+    return name if address == _NO_ADDRESS else f"{name} <{address}>"
+
+
+def _several(value: Any) -> Iterable[Any]:
+    if value is None:
+        return ()
+    return value if isinstance(value, list) else (value,)
+
+
+def _needed_zone(block: re.Match[bytes]) -> bytes:
+    """Keep a zone definition only when the time zone database does not know its name."""
+    name = _ZONE_NAME.search(block[0])
+    try:
+        ZoneInfo(name[1].decode() if name else "")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return block[0]
+    return b""

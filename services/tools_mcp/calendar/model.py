@@ -1,0 +1,167 @@
+"""What the calendar keeps and what its tools answer."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, Field
+
+Status: TypeAlias = Literal["created", "exists", "updated", "unchanged", "deleted", "found"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event, or one occurrence of a series, as read from its file.
+
+    `start` and `end` are aware datetimes, or dates for an all-day event, whose `end` is the day after its last one
+    (RFC 5545 section 3.6.1).
+    """
+
+    id: str
+    title: str
+    start: date
+    end: date
+    zone: str | None = None
+    """The IANA name its times are kept in; none for all-day events."""
+    location: str = ""
+    notes: str = ""
+    attendees: tuple[str, ...] = ()
+    recurrence: str = ""
+    """The RRULE of its series; an occurrence does not carry it."""
+    repeats: bool = False
+    """A series, or one occurrence of one."""
+    cancelled: bool = False
+    takes_time: bool = True
+    """Whether nothing else fits beside it. All-day events do so only when their file says it: think of birthdays."""
+    changed: bool = False
+    """An occurrence that differs from its series (RECURRENCE-ID)."""
+    foreign: bool = False
+    """Written by another program, so its words may be somebody else's."""
+
+    @property
+    def all_day(self) -> bool:
+        """Whether it has dates and no times."""
+        return not isinstance(self.start, datetime)
+
+
+@dataclass(frozen=True)
+class EventFields:
+    """The arguments of create and update as the caller wrote them; `None` is not given, an empty text clears."""
+
+    title: str | None = None
+    start: str | None = None
+    end: str | None = None
+    duration: str | None = None
+    timezone: str | None = None
+    all_day: bool | None = None
+    attendees: tuple[str, ...] | None = None
+    location: str | None = None
+    notes: str | None = None
+    recurrence: str | None = None
+
+
+@dataclass(frozen=True)
+class EventDraft:
+    """An event that was checked and can be stored; the fields mean what they mean in `Event`."""
+
+    title: str
+    start: date
+    end: date
+    location: str = ""
+    notes: str = ""
+    attendees: tuple[str, ...] = ()
+    recurrence: str = ""
+    remarks: tuple[str, ...] = ()
+    """What had to be assumed, one sentence each."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one event."""
+
+    status: Status
+    event: Event
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of time to look at, as instants in UTC."""
+
+    start: datetime
+    end: datetime
+
+
+class EventRow(BaseModel):
+    """An event in a list; a list shows each occurrence of a series as its own row."""
+
+    id: str
+    title: str
+    start: str = Field(description="local time with offset, or a date")
+    end: str = Field(description="the last day when all_day")
+    start_utc: str | None = None
+    end_utc: str | None = None
+    timezone: str | None = None
+    all_day: bool = False
+    location: str | None = None
+    recurring: bool = False
+    changed: bool | None = Field(default=None, description="differs from its series")
+    cancelled: bool | None = None
+    untrusted: bool | None = Field(default=None, description="written by another program")
+
+
+class EventDetail(EventRow):
+    """An event whole."""
+
+    notes: str | None = None
+    attendees: list[str] = []
+    recurrence: str | None = None
+
+
+class EventAnswer(BaseModel):
+    """What became of one event."""
+
+    status: Status
+    event: EventDetail
+    remarks: list[str] = []
+
+
+class EventList(BaseModel):
+    """A page of events, earliest first."""
+
+    events: list[EventRow]
+    start: str
+    end: str
+    timezone: str
+    next_cursor: str | None = None
+    unreadable: int = Field(default=0, description="files that are no calendar files")
+
+
+class Slot(BaseModel):
+    """A free stretch of time."""
+
+    start: str
+    end: str
+    start_utc: str
+    end_utc: str
+    minutes: int
+
+
+class FreeSlots(BaseModel):
+    """A page of free stretches, earliest first. All-day events do not take up time; they are named instead."""
+
+    slots: list[Slot]
+    timezone: str
+    working_hours: str
+    all_day_events: list[str] = []
+    remarks: list[str] = []
+    next_cursor: str | None = None
+
+
+class Now(BaseModel):
+    """The time."""
+
+    local: str
+    utc: str
+    timezone: str
+    weekday: str

@@ -1,0 +1,190 @@
+"""The calendar server's tools: definitions only; what they do is in `agenda`, how it is said in `wording`."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo
+
+from fastmcp import FastMCP
+from fastmcp.tools.base import ToolResult
+from pydantic import Field
+
+from service_runtime.mcp_server import new_server
+from service_runtime.settings import Settings
+from service_runtime.tool_arguments import OptionalFlag, OptionalText, OptionalTextList, Text
+from tools_mcp.arguments import Cursor, Duration, Id, Key, Limit, MaybeTextList, OptionalDuration
+from tools_mcp.calendar.model import EventAnswer, EventFields, EventList, FreeSlots, Now, Outcome
+from tools_mcp.calendar.times import local_text, read_duration, read_hours, utc_text, zone_named
+from tools_mcp.calendar.wording import list_answer, outcome_answer, row, slot, slots_answer
+from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page
+from tools_mcp.tool_definition import Kind, add_tool, answer
+
+if TYPE_CHECKING:
+    from tools_mcp.calendar.agenda import Agenda
+
+_INSTRUCTIONS = "The person's calendar, kept as iCalendar files. Answers give local time and UTC."
+_Title = Annotated[str, Field(min_length=1, max_length=300)]
+_OptionalTitle = Annotated[str | None, Field(max_length=300)]
+_Notes = Annotated[str | None, Field(max_length=4000)]
+_Start = Annotated[str, Field(min_length=1, max_length=60, description="time, with offset or local, or a date")]
+_End = Annotated[str | None, Field(max_length=60, description="default: 1 hour; all day: last day")]
+_Rule = Annotated[str | None, Field(max_length=500, description="RRULE")]
+_WORKING_HOURS = "09:00-17:00"
+
+
+def build(settings: Settings) -> "FastMCP[Any]":
+    """Return the calendar server of one home.
+
+    Raises:
+        SetupError: The home cannot be written or the configured zone is unknown.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: "FastMCP[Any]") -> AsyncIterator[dict[str, Any]]:
+        yield {}
+
+    server = new_server("calendar", _INSTRUCTIONS, lifespan)
+    tools = CalendarTools(settings.home.folder("calendar"), settings.zone())
+    add_tool(server, tools.create_event, "calendar_create_event", Kind.ADD, EventAnswer)
+    add_tool(server, tools.list_events, "calendar_list_events", Kind.READ, EventList)
+    add_tool(server, tools.get_event, "calendar_get_event", Kind.READ, EventAnswer)
+    add_tool(server, tools.update_event, "calendar_update_event", Kind.CHANGE, EventAnswer)
+    add_tool(server, tools.delete_event, "calendar_delete_event", Kind.DELETE, EventAnswer)
+    add_tool(server, tools.find_free, "calendar_find_free", Kind.READ, FreeSlots)
+    add_tool(server, tools.now, "calendar_now", Kind.READ, Now)
+    return server
+
+
+@dataclass(frozen=True)
+class CalendarTools:
+    """One method per tool; its docstring is the description that models read."""
+
+    folder: Path
+    zone: ZoneInfo
+
+    @cached_property
+    def agenda(self) -> "Agenda":
+        """The calendar; the iCalendar library behind it is imported at the first call, not at the start."""
+        from tools_mcp.calendar.agenda import open_agenda
+
+        return open_agenda(self.folder, self.zone)
+
+    def create_event(
+        self,
+        *,
+        title: _Title,
+        start: _Start,
+        end: _End = None,
+        duration: OptionalDuration = None,
+        timezone: OptionalText = None,
+        all_day: OptionalFlag = None,
+        attendees: OptionalTextList = (),
+        location: OptionalText = None,
+        notes: _Notes = None,
+        recurrence: _Rule = None,
+        allow_duplicate: OptionalFlag = None,
+        idempotency_key: Key = None,
+    ) -> ToolResult:
+        """Create an event. Local times are in timezone (IANA), else the person's zone."""
+        fields = EventFields(title, start, end, duration, timezone, all_day, attendees, location, notes, recurrence)
+        outcome = self.agenda.create(fields, allow_duplicate=bool(allow_duplicate), key=idempotency_key)
+        return self._outcome(outcome)
+
+    def list_events(
+        self,
+        *,
+        start: OptionalText = None,
+        end: OptionalText = None,
+        query: OptionalText = None,
+        limit: Limit = None,
+        cursor: Cursor = None,
+    ) -> ToolResult:
+        """List events from start (default: today) to end (default: a year later), recurrences expanded."""
+        zone = self.zone
+        window, _ = self.agenda.window(start, end)
+        after = decode_cursor(cursor, "events", (int, str)) if cursor else None
+        wanted = clamp(limit, 20, 100)
+        events, unreadable = self.agenda.between(window, query, after, wanted)
+        page = first_page(events, wanted, lambda event: len(row(event, zone).model_dump_json().encode()))
+        more = len(page) < len(events)
+        model = EventList(
+            events=[row(event, zone) for event in page],
+            start=local_text(window.start.astimezone(zone)),
+            end=local_text(window.end.astimezone(zone)),
+            timezone=zone.key,
+            next_cursor=encode_cursor("events", *self.agenda.position(page[-1])) if more else None,
+            unreadable=unreadable,
+        )
+        return answer(model, list_answer(model, page, zone))
+
+    def get_event(self, id: Id) -> ToolResult:  # noqa: A002 - the argument's public name
+        """Get one event or series whole."""
+        return self._outcome(Outcome("found", self.agenda.get(id)))
+
+    def update_event(
+        self,
+        *,
+        id: Id,  # noqa: A002 - the argument's public name
+        title: _OptionalTitle = None,
+        start: OptionalText = None,
+        end: OptionalText = None,
+        duration: OptionalDuration = None,
+        timezone: OptionalText = None,
+        all_day: OptionalFlag = None,
+        attendees: MaybeTextList = None,
+        location: OptionalText = None,
+        notes: _Notes = None,
+        recurrence: _Rule = None,
+    ) -> ToolResult:
+        """Change fields of an event or whole series. An empty text or list clears a field."""
+        fields = EventFields(title, start, end, duration, timezone, all_day, attendees, location, notes, recurrence)
+        return self._outcome(self.agenda.update(id, fields))
+
+    def delete_event(self, id: Id) -> ToolResult:  # noqa: A002 - the argument's public name
+        """Move an event or whole series to the trash."""
+        return self._outcome(self.agenda.delete(id))
+
+    def find_free(
+        self,
+        *,
+        start: Text,
+        end: Text,
+        duration: Duration,
+        working_hours: Annotated[str | None, Field(max_length=20, description=_WORKING_HOURS)] = None,
+        timezone: OptionalText = None,
+        limit: Limit = None,
+        cursor: Cursor = None,
+    ) -> ToolResult:
+        """Find free time of at least duration (minutes or ISO 8601) within working_hours."""
+        zone = zone_named(timezone) if timezone else self.zone
+        hours = working_hours or _WORKING_HOURS
+        window, remarks = self.agenda.window(start, end, zone)
+        shortest = read_duration(duration, "duration")
+        stretches, whole_days = self.agenda.free(window, shortest, read_hours(hours), zone)
+        if cursor:
+            (after,) = decode_cursor(cursor, "free", (int,))
+            stretches = [stretch for stretch in stretches if stretch[0].timestamp() > after]
+        page = stretches[: clamp(limit, 20, 50)]
+        more = len(page) < len(stretches)
+        model = FreeSlots(
+            slots=[slot(stretch, zone) for stretch in page],
+            timezone=zone.key,
+            working_hours=hours,
+            all_day_events=[f"{event.title[:100]} ({event.start})" for event in whole_days[:20]],
+            remarks=list(remarks),
+            next_cursor=encode_cursor("free", int(page[-1][0].timestamp())) if more else None,
+        )
+        return answer(model, slots_answer(model))
+
+    def now(self) -> ToolResult:
+        """Tell the date, time and zone of the person."""
+        now = self.agenda.now()
+        local = now.astimezone(self.zone).replace(microsecond=0)
+        model = Now(local=local_text(local), utc=utc_text(now), timezone=self.zone.key, weekday=f"{local:%A}")
+        return answer(model, f"{model.weekday} {model.local} ({model.timezone}), {model.utc}")
+
+    def _outcome(self, outcome: Outcome) -> ToolResult:
+        return answer(*outcome_answer(outcome, self.zone))

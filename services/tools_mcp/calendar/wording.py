@@ -1,0 +1,139 @@
+"""The calendar's answers: domain values to models and short texts. Pure."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from tools_mcp.calendar.free import Stretch
+from tools_mcp.calendar.model import (
+    Event,
+    EventAnswer,
+    EventDetail,
+    EventList,
+    EventRow,
+    FreeSlots,
+    Outcome,
+    Slot,
+)
+from tools_mcp.calendar.times import local_text, utc_text
+from tools_mcp.texts import cut
+
+_ROW_BYTES = 400  # of a title or place in a list
+_TEXT_BYTES = 120
+_NOTES_BYTES = 16_000
+_ATTENDEES = 50
+_STATUS = {
+    "created": "Created",
+    "exists": "Already there, nothing new was stored",
+    "updated": "Updated",
+    "unchanged": "Nothing to change",
+    "deleted": "Moved to the trash",
+    "found": "Found",
+}
+
+
+def row(event: Event, configured: ZoneInfo) -> EventRow:
+    """Return an event as a list shows it."""
+    times = _times(event, configured)
+    return EventRow(
+        id=event.id,
+        title=cut(event.title, _ROW_BYTES),
+        location=cut(event.location, _ROW_BYTES) or None,
+        recurring=event.repeats,
+        changed=event.changed or None,
+        cancelled=event.cancelled or None,
+        untrusted=event.foreign or None,
+        **times,
+    )
+
+
+def detail(event: Event, configured: ZoneInfo) -> EventDetail:
+    """Return an event whole; notes that another program made very long are cut."""
+    attendees = [cut(attendee, _ROW_BYTES) for attendee in event.attendees[:_ATTENDEES]]
+    return EventDetail(
+        **row(event, configured).model_dump(),
+        notes=cut(event.notes, _NOTES_BYTES) or None,
+        attendees=attendees,
+        recurrence=event.recurrence or None,
+    )
+
+
+def line(event: Event, configured: ZoneInfo) -> str:
+    """Return an event on one line of plain text, with its id."""
+    extra = " (repeats)" if event.repeats else ""
+    extra += " (cancelled)" if event.cancelled else ""
+    return f"{when(event, configured)}: {cut(event.title, _TEXT_BYTES)}{extra} [{event.id}]"
+
+
+def when(event: Event, configured: ZoneInfo) -> str:
+    """Return the time of an event in words: local with its zone, then UTC."""
+    start, end = event.start, event.end
+    if not isinstance(start, datetime) or not isinstance(end, datetime):
+        last = end - timedelta(days=1)
+        return (
+            f"{start:%a %Y-%m-%d}, all day" if last <= start else f"{start:%a %Y-%m-%d} to {last:%a %Y-%m-%d}, all day"
+        )
+    start, end = _shown(start, configured), _shown(end, configured)
+    until = f"{end:%H:%M}" if end.date() == start.date() else f"{end:%a %Y-%m-%d %H:%M}"
+    return f"{start:%a %Y-%m-%d %H:%M}-{until} {_zone(start)} ({start.astimezone(UTC):%Y-%m-%d %H:%M} UTC)"
+
+
+def outcome_answer(outcome: Outcome, configured: ZoneInfo) -> tuple[EventAnswer, str]:
+    """Return what became of an event, as a model and as text."""
+    model = EventAnswer(status=outcome.status, event=detail(outcome.event, configured), remarks=list(outcome.remarks))
+    text = f"{_STATUS[outcome.status]}: {line(outcome.event, configured)}"
+    return model, "\n".join((text, *outcome.remarks))
+
+
+def list_answer(model: EventList, events: Sequence[Event], configured: ZoneInfo) -> str:
+    """Return the text that goes with a page of events."""
+    lines = [line(event, configured) for event in events] or ["No events."]
+    if model.next_cursor:
+        lines.append("There are more; ask again with next_cursor.")
+    if model.unreadable:
+        lines.append(f"{model.unreadable} calendar files could not be read.")
+    return "\n".join(lines)
+
+
+def slot(stretch: Stretch, zone: ZoneInfo) -> Slot:
+    """Return a free stretch in a zone and in UTC."""
+    start, end = (moment.astimezone(zone) for moment in stretch)
+    return Slot(
+        start=local_text(start),
+        end=local_text(end),
+        start_utc=utc_text(start),
+        end_utc=utc_text(end),
+        minutes=(stretch[1] - stretch[0]) // timedelta(minutes=1),
+    )
+
+
+def slots_answer(model: FreeSlots) -> str:
+    """Return the text that goes with a page of free stretches."""
+    lines = [f"{one.start} to {one.end} ({one.minutes} minutes)" for one in model.slots] or ["No free time that long."]
+    if model.all_day_events:
+        lines.append(f"All-day events then: {', '.join(model.all_day_events)}.")
+    return "\n".join([*lines, *model.remarks])
+
+
+def _times(event: Event, configured: ZoneInfo) -> dict[str, Any]:
+    start, end = event.start, event.end
+    if not isinstance(start, datetime) or not isinstance(end, datetime):
+        return {"start": local_text(start), "end": local_text(max(start, end - timedelta(days=1))), "all_day": True}
+    start, end = _shown(start, configured), _shown(end, configured)
+    return {
+        "start": local_text(start),
+        "end": local_text(end),
+        "start_utc": utc_text(start),
+        "end_utc": utc_text(end),
+        "timezone": _zone(start),
+    }
+
+
+def _shown(value: datetime, configured: ZoneInfo) -> datetime:
+    """Return a time in its own zone; what is kept in UTC is shown in the configured one."""
+    return value.astimezone(configured) if value.utcoffset() == timedelta(0) and _zone(value) == "UTC" else value
+
+
+def _zone(value: datetime) -> str:
+    return getattr(value.tzinfo, "key", None) or value.tzname() or "UTC"

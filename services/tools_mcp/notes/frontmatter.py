@@ -1,0 +1,103 @@
+"""The Markdown file format: YAML front matter between `---` lines, then the body (Obsidian's properties). Pure.
+
+What is read are title, tags and created; everything else in a header, comments included, is kept as it stands.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from tools_mcp.errors import InvalidInputError
+from tools_mcp.texts import one_line, shown
+
+_HEADER = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_HEADER_CHARACTERS = 16_000
+_TAGS_LINES = re.compile(r"^tags[ \t]*:.*\n(?:[ \t]+.*\n|-[ \t].*\n)*", re.MULTILINE)
+_NOT_IN_TAG = re.compile(r"[^\w/-]+")
+_TAG_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A file in its parts: `header + body` is the file."""
+
+    header: str
+    body: str
+    title: str
+    tags: tuple[str, ...]
+    created: str
+
+
+def split(text: str) -> Parts:
+    """Return the parts of a file; a header that is no YAML mapping counts as body."""
+    match = _HEADER.match(text[:_HEADER_CHARACTERS])
+    properties = _mapping(match["yaml"]) if match else None
+    if match is None or properties is None:
+        return Parts("", text, "", (), "")
+    return Parts(
+        header=match[0],
+        body=text[match.end() :],
+        title=_scalar(properties.get("title")),
+        tags=tuple(_tags(properties.get("tags"))),
+        created=_scalar(properties.get("created")),
+    )
+
+
+def new_header(title: str, tags: Iterable[str], created: str) -> str:
+    """Return the front matter of a new note."""
+    properties: dict[str, Any] = {"title": title, "created": created}
+    if chosen := list(tags):
+        properties["tags"] = chosen
+    return f"---\n{_dump(properties)}---\n"
+
+
+def with_tags(header: str, tags: Iterable[str]) -> str:
+    """Return a header with these tags instead of its own; every other line stays as it is."""
+    match = _HEADER.match(header)
+    if match is None:
+        return f"---\n{_dump({'tags': list(tags)})}---\n{header}"
+    lines = _TAGS_LINES.sub("", match["yaml"]) + _dump({"tags": list(tags)})
+    return header[: match.start("yaml")] + lines + header[match.end("yaml") :]
+
+
+def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return tags the way Obsidian takes them: without `#`, spaces as `-`, no duplicates.
+
+    Raises:
+        InvalidInputError: One has no letter or digit, or is too long.
+    """
+    cleaned: list[str] = []
+    for tag in tags:
+        plain = _NOT_IN_TAG.sub("-", one_line(tag, "tags", _TAG_CHARACTERS).lstrip("#")).strip("-/")
+        if not plain:
+            raise InvalidInputError(f"The tag {shown(tag)} has no letter or digit; send words such as project-x.")
+        if plain.casefold() not in {known.casefold() for known in cleaned}:
+            cleaned.append(plain)
+    return tuple(cleaned)
+
+
+def _mapping(text: str) -> dict[str, Any] | None:
+    try:
+        # BaseLoader builds nothing but texts, lists and mappings: `title: no` stays "no", a date stays as written.
+        value = yaml.load(text, Loader=yaml.BaseLoader) if text.strip() else {}  # noqa: S506
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _scalar(value: Any) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _tags(value: Any) -> Iterable[str]:
+    items = re.split(r"[,\s]+", value) if isinstance(value, str) else value
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, str) and item.strip(" #"):
+            yield item.strip().lstrip("#")
+
+
+def _dump(properties: dict[str, Any]) -> str:
+    return str(yaml.safe_dump(properties, allow_unicode=True, sort_keys=False, width=1_000_000))

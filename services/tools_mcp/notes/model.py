@@ -1,0 +1,83 @@
+"""What the notes folder keeps and what its tools answer."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, Field
+
+Mode: TypeAlias = Literal["create", "append", "replace"]
+Status: TypeAlias = Literal["created", "exists", "appended", "replaced", "edited", "deleted"]
+
+
+@dataclass(frozen=True)
+class Note:
+    """One Markdown file as it was read."""
+
+    id: str
+    title: str
+    body: str
+    tags: tuple[str, ...]
+    created: str
+    header: str
+    """The front matter as it stands in the file, fences included; empty when there is none."""
+    content_hash: str
+    """SHA-256 of the file's bytes, lower hex."""
+    modified_at_ms: int
+
+    @property
+    def folder(self) -> str:
+        """The folder in the vault; empty for the vault itself."""
+        return self.id.rpartition("/")[0]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A note as the index knows it."""
+
+    id: str
+    title: str
+    tags: tuple[str, ...]
+    modified_at_ms: int
+
+
+class NoteRow(BaseModel):
+    """A note in a list."""
+
+    id: str
+    title: str
+    tags: list[str] = []
+    modified: str = Field(description="UTC")
+    snippet: str | None = Field(default=None, description="matches marked <<…>>")
+
+
+class NoteList(BaseModel):
+    """A page of notes."""
+
+    notes: list[NoteRow]
+    next_cursor: str | None = None
+    matched: Literal["all", "any"] | None = Field(default=None, description="whether all words matched, or only some")
+
+
+class NoteText(BaseModel):
+    """A note's text, or the part of it that fits in one answer."""
+
+    id: str
+    title: str
+    body: str
+    tags: list[str] = []
+    created: str | None = None
+    modified: str
+    content_hash: str
+    next_cursor: str | None = None
+
+
+class NoteAnswer(BaseModel):
+    """What became of one note."""
+
+    status: Status
+    id: str
+    title: str
+    tags: list[str] = []
+    content_hash: str
+    size_bytes: int
+    replacements: int | None = None

@@ -1,0 +1,159 @@
+"""The notes server's tools: definitions only; what they do is in `notebook`, how it is said in `wording`."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastmcp import FastMCP
+from fastmcp.tools.base import ToolResult
+from pydantic import BeforeValidator, Field
+
+from service_runtime.mcp_server import new_server
+from service_runtime.settings import Settings
+from service_runtime.tool_arguments import NUMBER, OptionalText, OptionalTextList, Text
+from tools_mcp.arguments import Cursor, Id, Key, Limit
+from tools_mcp.errors import ConflictError
+from tools_mcp.notes.index import Filter
+from tools_mcp.notes.model import Mode, NoteAnswer, NoteList, NoteText
+from tools_mcp.notes.names import folder_parts
+from tools_mcp.notes.notebook import Notebook, WriteFields, open_notebook
+from tools_mcp.notes.wording import answer_text, list_text, row, text_part
+from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page
+from tools_mcp.tool_definition import Kind, add_tool, answer
+
+_INSTRUCTIONS = "The person's notes, kept as Markdown files. An id is the file's path without .md."
+_Title = Annotated[str, Field(min_length=1, max_length=300)]
+_Body = Annotated[str, Field(max_length=100_000, description="Markdown")]
+_Piece = Annotated[str, Field(min_length=1, max_length=20_000)]
+_Replacement = Annotated[str, Field(max_length=20_000)]
+_Mode = Annotated[Mode, BeforeValidator(lambda value: "create" if value is None else value)]
+_Count = Annotated[int | None, NUMBER, Field(ge=1, le=10_000)]
+_Hash = Annotated[str | None, Field(max_length=64, description="content_hash it must have")]
+
+
+def build(settings: Settings) -> "FastMCP[Any]":
+    """Return the notes server of one home.
+
+    Raises:
+        SetupError: The home cannot be written or the configured zone is unknown.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: "FastMCP[Any]") -> AsyncIterator[dict[str, Any]]:
+        yield {}
+
+    server = new_server("notes", _INSTRUCTIONS, lifespan)
+    tools = NoteTools(open_notebook(settings.home.folder("notes"), settings.zone()))
+    add_tool(server, tools.write, "notes_write", Kind.CHANGE, NoteAnswer)
+    add_tool(server, tools.read, "notes_read", Kind.READ, NoteText)
+    add_tool(server, tools.search, "notes_search", Kind.READ, NoteList)
+    add_tool(server, tools.list_notes, "notes_list", Kind.READ, NoteList)
+    add_tool(server, tools.edit, "notes_edit", Kind.CHANGE, NoteAnswer)
+    add_tool(server, tools.delete, "notes_delete", Kind.DELETE, NoteAnswer)
+    return server
+
+
+@dataclass(frozen=True)
+class NoteTools:
+    """One method per tool; its docstring is the description that models read."""
+
+    notebook: Notebook
+
+    def write(
+        self,
+        *,
+        title: _Title,
+        body: _Body,
+        folder: OptionalText = None,
+        tags: OptionalTextList = (),
+        mode: _Mode = "create",
+        expected_hash: _Hash = None,
+        idempotency_key: Key = None,
+    ) -> ToolResult:
+        """Write a note. append and replace change the note with this title, or create it."""
+        fields = WriteFields(title, body, folder, tags, mode, expected_hash)
+        return _answer(self.notebook.write(fields, idempotency_key))
+
+    def read(
+        self,
+        *,
+        id: OptionalText = None,  # noqa: A002 - the argument's public name
+        title: OptionalText = None,
+        cursor: Cursor = None,
+    ) -> ToolResult:
+        """Read a note by id or title. A long one comes in parts."""
+        note = self.notebook.read(id, title)
+        start = 0
+        if cursor:
+            start, seen = decode_cursor(cursor, "text", (int, str))
+            if seen != note.content_hash:
+                raise ConflictError("The note changed while it was read in parts; read it again without cursor.")
+        model, following = text_part(note, max(0, start))
+        if following is not None:
+            model.next_cursor = encode_cursor("text", following, note.content_hash)
+        return answer(model, model.body or "The note is empty.")
+
+    def search(
+        self,
+        *,
+        query: Text,
+        tags: OptionalTextList = (),
+        folder: OptionalText = None,
+        limit: Limit = None,
+        cursor: Cursor = None,
+    ) -> ToolResult:
+        """Search notes by words; text in double quotes is one phrase."""
+        count = clamp(limit, 10, 50)
+        (offset,) = decode_cursor(cursor, "matches", (int,)) if cursor else (0,)
+        matches, matched = self.notebook.search(query, _filter(folder, tags), count + 1, max(0, offset))
+        rows = [row(match.listed, match.snippet) for match in matches]
+        page = first_page(rows, count, lambda one: len(one.model_dump_json().encode()))
+        following = encode_cursor("matches", offset + len(page)) if len(page) < len(rows) else None
+        model = NoteList(notes=list(page), next_cursor=following, matched=matched)
+        return answer(model, list_text(model))
+
+    def list_notes(
+        self,
+        *,
+        folder: OptionalText = None,
+        tags: OptionalTextList = (),
+        limit: Limit = None,
+        cursor: Cursor = None,
+    ) -> ToolResult:
+        """List notes, last modified first."""
+        count = clamp(limit, 20, 100)
+        after = decode_cursor(cursor, "notes", (int, str)) if cursor else None
+        listed = self.notebook.newest(_filter(folder, tags), count + 1, after)
+        page = first_page(listed, count, lambda one: len(row(one).model_dump_json().encode()))
+        last = page[-1] if len(page) < len(listed) else None
+        following = encode_cursor("notes", last.modified_at_ms, last.id) if last else None
+        model = NoteList(notes=[row(one) for one in page], next_cursor=following)
+        return answer(model, list_text(model))
+
+    def edit(
+        self,
+        *,
+        id: Id,  # noqa: A002 - the argument's public name
+        find: _Piece,
+        replace: _Replacement,
+        expected_count: _Count = None,
+        expected_hash: _Hash = None,
+        idempotency_key: Key = None,
+    ) -> ToolResult:
+        """Replace text in a note, only if it occurs expected_count (1) times."""
+        count = 1 if expected_count is None else expected_count
+        changed = self.notebook.edit(id, find, replace, count, expected_hash=expected_hash, key=idempotency_key)
+        return _answer(changed)
+
+    def delete(self, *, id: Id) -> ToolResult:  # noqa: A002 - the argument's public name
+        """Move a note to the trash."""
+        return _answer(self.notebook.delete(id))
+
+
+def _filter(folder: str | None, tags: tuple[str, ...]) -> Filter:
+    return Filter("/".join(folder_parts(folder)), tuple(tag.lstrip("#") for tag in tags))
+
+
+def _answer(model: NoteAnswer) -> ToolResult:
+    return answer(model, answer_text(model))

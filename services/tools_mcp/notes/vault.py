@@ -1,0 +1,158 @@
+"""The folder of Markdown files: reading, compare-and-swap writing, and never a step outside.
+
+Hidden files and folders (`.obsidian`, `.trash`, our own state) and symbolic links are not notes.
+"""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from service_runtime.home import secure_write
+from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
+from tools_mcp.notes.frontmatter import split
+from tools_mcp.notes.model import Note
+from tools_mcp.notes.names import file_stem, id_parts
+from tools_mcp.texts import shown
+
+MOST_BYTES = 1_000_000
+"""The largest note that is read or written."""
+
+Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Vault:
+    """The notes of one person."""
+
+    root: Path
+
+    def scan(self) -> Iterator[tuple[str, Stamp]]:
+        """Yield each note's id with modification time (ns), size and inode.
+
+        Raises:
+            StoreError: The folder cannot be read.
+        """
+        with _as_store_error("read"):
+            yield from _scan(self.root, "")
+
+    def read(self, note_id: str) -> Note:
+        """Return a note.
+
+        Raises:
+            InvalidInputError: The id leads out of the vault, or the file is too large or no text.
+            NotFoundError: There is no such note.
+            StoreError: The file cannot be read.
+        """
+        path = self._path(note_id)
+        data = self._bytes(path)
+        if data is None:
+            raise NotFoundError(f"No note has the id {shown(note_id)}; take the id from notes_search or notes_list.")
+        if len(data) > MOST_BYTES:
+            raise InvalidInputError(f"The note {shown(note_id)} has more than {MOST_BYTES} bytes; split it first.")
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidInputError(f"The note {shown(note_id)} is not UTF-8 text; save it as UTF-8 first.") from error
+        parts = split(text)
+        plain = "/".join(id_parts(note_id))
+        title = parts.title or plain.rpartition("/")[2]
+        modified_at_ms = path.stat().st_mtime_ns // 1_000_000
+        digest = hashlib.sha256(data).hexdigest()
+        return Note(plain, title, parts.body, parts.tags, parts.created, parts.header, digest, modified_at_ms)
+
+    def write(self, note_id: str, text: str, expected: str | None) -> str:
+        """Replace a note's file and return its new hash; `expected` is the old one, none for a file that is not there.
+
+        Call it with the vault locked: the lock keeps our own processes apart, the hash every other program.
+
+        Raises:
+            InvalidInputError: The note would become too large.
+            ConflictError: The file is not what was expected.
+            StoreError: The file cannot be written; the old one is untouched.
+        """
+        data = text.encode()
+        if len(data) > MOST_BYTES:
+            raise InvalidInputError(f"The note would have {len(data)} bytes; keep it under {MOST_BYTES}.")
+        path = self._path(note_id)
+        with _as_store_error("written"):
+            self._make_folders(path.parent)
+            current = self._bytes(path)
+            if (None if current is None else hashlib.sha256(current).hexdigest()) != expected:
+                raise ConflictError(
+                    f"The note {shown(note_id)} changed meanwhile; read it again and repeat the change."
+                )
+            secure_write(path, data)
+        return hashlib.sha256(data).hexdigest()
+
+    def trash(self, note_id: str) -> None:
+        """Move a note to `.trash`, where Obsidian keeps deleted notes too; call it with the vault locked.
+
+        Raises:
+            StoreError: The file cannot be moved.
+        """
+        path = self._path(note_id)
+        with _as_store_error("written"):
+            trash = self.root / ".trash"
+            trash.mkdir(mode=0o700, exist_ok=True)
+            candidates = (trash / f"{path.stem}{f' {number}' if number else ''}.md" for number in range(10_000))
+            path.rename(next(candidate for candidate in candidates if not candidate.exists()))
+
+    def new_id(self, folder: tuple[str, ...], title: str) -> str:
+        """Return an unused id for a title; the file system may take letter case for the same."""
+        parent = self.root.joinpath(*folder)
+        with _as_store_error("read"):
+            taken = {entry.name.casefold() for entry in parent.iterdir()} if parent.is_dir() else set()
+        stem = file_stem(title)
+        names = (f"{stem}{f' {number}' if number > 1 else ''}" for number in range(1, 10_000))
+        return "/".join([*folder, next(name for name in names if f"{name}.md".casefold() not in taken)])
+
+    def _path(self, note_id: str) -> Path:
+        parts = id_parts(note_id)
+        path = self.root.joinpath(*parts[:-1], f"{parts[-1]}.md")
+        place = self.root
+        for part in path.relative_to(self.root).parts:
+            place /= part
+            if place.is_symlink():
+                raise InvalidInputError(f"{shown(note_id)} leads through a link, and notes stay inside their folder.")
+        return path
+
+    def _bytes(self, path: Path) -> bytes | None:
+        with _as_store_error("read"):
+            return path.read_bytes() if path.is_file() else None
+
+    def _make_folders(self, folder: Path) -> None:
+        missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        for place in reversed(missing):
+            place.mkdir(mode=0o700, exist_ok=True)
+
+
+def _scan(folder: Path, prefix: str) -> Iterator[tuple[str, Stamp]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or entry.is_symlink():
+                continue
+            if entry.is_dir():
+                yield from _scan(Path(entry.path), f"{prefix}{entry.name}/")
+            elif entry.name.endswith(".md") and _is_id(note_id := f"{prefix}{entry.name[: -len('.md')]}"):
+                facts = entry.stat()
+                yield note_id, (facts.st_mtime_ns, facts.st_size, facts.st_ino)
+
+
+def _is_id(text: str) -> bool:
+    try:
+        id_parts(text)
+    except InvalidInputError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _as_store_error(verb: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or "the disk failed").lower()
+        raise StoreError(f"The notes folder cannot be {verb}: {reason}; nothing was changed.") from error

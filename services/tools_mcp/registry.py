@@ -1,0 +1,68 @@
+"""The servers of `tools-mcp` by name. Listing them imports none of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from service_runtime.mcp_server import McpService
+from service_runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from fastmcp import FastMCP
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server of the command line: its name, what it is in a few words, and how to get it."""
+
+    name: str
+    summary: str
+    build: Callable[[Settings], "FastMCP[Any]"]
+    check: Callable[[Settings], str]
+
+    def service(self) -> McpService:
+        """Return the server as the runner takes it."""
+        return McpService(self.name, f"tools-mcp {self.name}", self.build, self.check)
+
+
+def _build_calendar(settings: Settings) -> "FastMCP[Any]":
+    from tools_mcp.calendar.server import build
+
+    return build(settings)
+
+
+def _check_calendar(settings: Settings) -> str:
+    from tools_mcp.calendar.agenda import check
+
+    return check(settings)
+
+
+def _build_notes(settings: Settings) -> "FastMCP[Any]":
+    from tools_mcp.notes.server import build
+
+    return build(settings)
+
+
+def _check_notes(settings: Settings) -> str:
+    from tools_mcp.notes.notebook import check
+
+    return check(settings)
+
+
+def _build_search(settings: Settings) -> "FastMCP[Any]":
+    from tools_mcp.search.server import build
+
+    return build(settings)
+
+
+def _check_search(settings: Settings) -> str:
+    from tools_mcp.search.web import check
+
+    return check(settings)
+
+
+SERVERS = (
+    Server("calendar", "events in a folder of iCalendar files", _build_calendar, _check_calendar),
+    Server("notes", "Markdown notes in a folder that Obsidian can open", _build_notes, _check_notes),
+    Server("search", "web search, without a key or through SearXNG", _build_search, _check_search),
+)

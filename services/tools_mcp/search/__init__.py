@@ -1,0 +1,1 @@
+"""The search server: web search through one seam, with a keyless and a SearXNG provider."""

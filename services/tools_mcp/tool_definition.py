@@ -1,0 +1,68 @@
+"""Putting a tool on a server the one way all our tools have ("Rules for all tools" in spec/servers.md)."""
+
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import Any
+
+from fastmcp import FastMCP
+from fastmcp.tools import Tool
+from fastmcp.tools.base import ToolResult
+from fastmcp.utilities.json_schema import compress_schema
+from mcp.types import ToolAnnotations
+from pydantic import BaseModel
+
+
+class Kind(Enum):
+    """What a tool does to the world: read_only, destructive, idempotent, open_world."""
+
+    READ = (True, False, True, False)
+    ADD = (False, False, False, False)
+    CHANGE = (False, True, False, False)
+    DELETE = (False, True, True, False)
+    LOOK_OUTSIDE = (True, False, False, True)
+
+
+def add_tool(
+    server: "FastMCP[Any]",
+    function: Callable[..., ToolResult | Awaitable[ToolResult]],
+    name: str,
+    kind: Kind,
+    output: type[BaseModel],
+) -> None:
+    """Define a tool; its description is the function's docstring, its input schema the function's signature.
+
+    The published schema leaves `null` out of every optional argument, because it doubles what a model has to read;
+    null stays accepted.
+    """
+    read_only, destructive, idempotent, open_world = kind.value
+    tool = Tool.from_function(
+        function,
+        name=name,
+        title=name.replace("_", " ").capitalize(),
+        output_schema=compress_schema(output.model_json_schema(mode="serialization"), prune_titles=True),
+        annotations=ToolAnnotations(
+            read_only_hint=read_only,
+            destructive_hint=destructive,
+            idempotent_hint=idempotent,
+            open_world_hint=open_world,
+        ),
+    )
+    server.add_tool(tool.model_copy(update={"parameters": plain(tool.parameters)}))
+
+
+def plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an object schema whose optional properties show the one type they take besides null."""
+    properties = {name: _without_null(value) for name, value in schema.get("properties", {}).items()}
+    return schema | {"properties": properties}
+
+
+def _without_null(value: dict[str, Any]) -> dict[str, Any]:
+    options = [option for option in value.get("anyOf", ()) if option.get("type") != "null"]
+    rest = {key: part for key, part in value.items() if key != "anyOf" and (key, part) != ("default", None)}
+    return rest | options[0] if len(options) == 1 else value
+
+
+def answer(model: BaseModel, text: str, *, is_error: bool = False) -> ToolResult:
+    """Return a tool's answer: the model as structured content without its empty fields, and a short text."""
+    structured = model.model_dump(mode="json", exclude_none=True)
+    return ToolResult(content=text, structured_content=structured, is_error=is_error)
