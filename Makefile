@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 STAMP := $(VENV)/.installed
+PEERS := tests/node/node_modules/.installed
 SOURCES := services tests evals protos/regenerate.py packaging verifier
 SLOW := not durability and not fuzz and not stack
 
@@ -29,6 +30,10 @@ $(STAMP): requirements.lock pyproject.toml
 	fi
 	@touch $(STAMP)
 
+$(PEERS): tests/node/package-lock.json
+	cd tests/node && npm ci --silent --no-audit --no-fund
+	@touch $(PEERS)
+
 lint: $(STAMP)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
@@ -42,10 +47,10 @@ types: $(STAMP)
 protos-fresh: $(STAMP)
 	$(BIN)/python protos/regenerate.py --check
 
-unit: $(STAMP)
+unit: $(STAMP) $(PEERS)
 	$(BIN)/pytest -m "$(SLOW)"
 
-node: $(STAMP)
+node: $(STAMP) $(PEERS)
 	node --check verifier/verify.mjs
 
 test-durability: $(STAMP)  ## kill loops and power cuts

@@ -1,0 +1,136 @@
+"""A person at a real terminal (a pseudo-terminal): prompt, streaming, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pexpect
+
+from tests.e2e.conftest import BIN, Person
+
+PROMPT = "you > "
+RECEIPT = re.compile(r"receipt (\d+) signed")
+
+
+@contextmanager
+def terminal(person: Person) -> Iterator[pexpect.spawn[str]]:
+    child = pexpect.spawn(
+        str(BIN / "agent-host"),
+        ["chat"],
+        cwd=str(person.folder),
+        env=person.environ,
+        encoding="utf-8",
+        timeout=30,
+        dimensions=(40, 100),
+    )
+    try:
+        yield child
+    finally:
+        child.close(force=True)
+
+
+def leave(child: pexpect.spawn[str]) -> int | None:
+    child.sendline("/quit")
+    child.expect(pexpect.EOF)
+    child.wait()
+    return child.exitstatus
+
+
+def test_the_first_screen_says_that_this_is_no_language_model_and_how_to_plug_one_in(person: Person) -> None:
+    with terminal(person) as child:
+        child.expect(PROMPT)
+        screen = child.before or ""
+
+        assert "language model" in screen
+        assert "PROMETHEUS_PROVIDER" in screen
+        assert leave(child) == 0
+
+
+def test_a_turn_shows_its_tools_its_reply_and_its_receipt(person: Person) -> None:
+    with terminal(person) as child:
+        child.expect(PROMPT)
+        child.sendline("Remember that the design team prefers morning meetings.")
+        child.expect("memory_remember ok")
+        child.expect(RECEIPT)
+        child.expect(PROMPT)
+        child.sendline("What do you know about the design team?")
+        child.expect("morning meetings")
+        child.expect(RECEIPT)
+
+        assert leave(child) == 0
+
+
+def test_slash_commands_answer_without_a_turn(person: Person) -> None:
+    with terminal(person) as child:
+        child.expect(PROMPT)
+        child.sendline("/nonsense")
+        child.expect("There is no command /nonsense; /help lists them.")
+        child.sendline("/tools")
+        child.expect("memory_search")
+
+        assert leave(child) == 0
+    assert not (person.home / "receipts/chains/turns.jsonl").read_bytes()
+
+
+def test_ctrl_c_twice_at_the_prompt_leaves(person: Person) -> None:
+    with terminal(person) as child:
+        child.expect(PROMPT)
+        child.sendcontrol("c")
+        child.expect("Press Ctrl-C again, or type /quit, to leave.")
+        child.expect(PROMPT)
+        child.sendcontrol("c")
+        child.expect(pexpect.EOF)
+        child.wait()
+
+        assert child.exitstatus == 0
+
+
+def test_ctrl_d_leaves(person: Person) -> None:
+    with terminal(person) as child:
+        child.expect(PROMPT)
+        child.sendeof()
+        child.expect(pexpect.EOF)
+        child.wait()
+
+        assert child.exitstatus == 0
+
+
+SLOW_SERVER = """
+import asyncio
+from fastmcp import FastMCP
+
+server = FastMCP("search")
+
+@server.tool
+async def search_web(query: str) -> str:
+    await asyncio.sleep(600)
+    return query
+
+server.run(show_banner=False)
+"""
+
+
+def test_ctrl_c_cancels_a_hanging_tool_call_and_the_turn_is_receipted_as_cancelled(person: Person) -> None:
+    script = person.folder / "slow.py"
+    script.write_text(SLOW_SERVER)
+    person.home.mkdir()
+    servers = {"search": {"command": str(BIN / "python"), "args": [str(script)]}}
+    (person.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+
+    with terminal(person) as child:
+        child.expect(PROMPT)
+        child.sendline("Search the web for slow things")
+        child.expect("search_web …")
+        child.sendcontrol("c")
+        child.expect(RECEIPT)
+        child.expect(PROMPT)
+        child.sendline("What is 2 + 3?")
+        child.expect("5")
+        child.expect(RECEIPT)
+
+        assert leave(child) == 0
+    turns = (person.home / "receipts/chains/turns.jsonl").read_text().splitlines()
+    assert [json.loads(line)["outcome"] for line in turns] == ["cancelled", "replied"]
