@@ -26,7 +26,6 @@ def _list_or_none(value: Any) -> Any:
 
 
 _LIST: TypeAdapter[Any] = TypeAdapter(Annotated[Any, LIST_FROM_JSON])
-MaybeTextList = Annotated[
-    tuple[Annotated[str, Field(max_length=200)], ...] | None, BeforeValidator(_list_or_none), Field(max_length=50)
-]
+_Texts = Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(max_length=50)]
+MaybeTextList = Annotated[_Texts | None, BeforeValidator(_list_or_none)]
 """A list where none (keep what is there) differs from an empty one (clear it)."""

@@ -39,7 +39,7 @@ def add_tool(
         function,
         name=name,
         title=name.replace("_", " ").capitalize(),
-        output_schema=compress_schema(output.model_json_schema(mode="serialization"), prune_titles=True),
+        output_schema=plain(compress_schema(output.model_json_schema(), prune_titles=True)),
         annotations=ToolAnnotations(
             read_only_hint=read_only,
             destructive_hint=destructive,
@@ -51,15 +51,24 @@ def add_tool(
 
 
 def plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an object schema whose optional properties show the one type they take besides null."""
-    properties = {name: _without_null(value) for name, value in schema.get("properties", {}).items()}
-    return schema | {"properties": properties}
+    """Return an object schema whose optional properties show the one type they have besides null, and no empty default.
+
+    Holds for the objects inside too. Answers leave empty properties out, so it is true of what is sent as well.
+    """
+    properties = {name: _plain_property(value) for name, value in schema.get("properties", {}).items()}
+    inside = {name: plain(value) for name, value in schema.get("$defs", {}).items()}
+    return schema | ({"properties": properties} if properties else {}) | ({"$defs": inside} if inside else {})
 
 
-def _without_null(value: dict[str, Any]) -> dict[str, Any]:
+def _plain_property(value: dict[str, Any]) -> dict[str, Any]:
     options = [option for option in value.get("anyOf", ()) if option.get("type") != "null"]
-    rest = {key: part for key, part in value.items() if key != "anyOf" and (key, part) != ("default", None)}
-    return rest | options[0] if len(options) == 1 else value
+    rest = {key: part for key, part in value.items() if (key, part) != ("default", None)}
+    if len(options) == 1:
+        del rest["anyOf"]
+        rest |= options[0]
+    if "items" in rest:
+        rest["items"] = plain(rest["items"])
+    return rest
 
 
 def answer(model: BaseModel, text: str, *, is_error: bool = False) -> ToolResult:

@@ -28,7 +28,7 @@ _Body = Annotated[str, Field(max_length=100_000, description="Markdown")]
 _Piece = Annotated[str, Field(min_length=1, max_length=20_000)]
 _Replacement = Annotated[str, Field(max_length=20_000)]
 _Mode = Annotated[Mode, BeforeValidator(lambda value: "create" if value is None else value)]
-_Count = Annotated[int | None, NUMBER, Field(ge=1, le=10_000)]
+_Count = Annotated[Annotated[int, Field(ge=1, le=10_000)] | None, NUMBER]
 _Hash = Annotated[str | None, Field(max_length=64, description="content_hash it must have")]
 
 
