@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from receipt_writer.format.errors import TreeError
 
+HASH_BYTES = 32
+"""Length of a leaf, a node and a root."""
 EMPTY_ROOT = hashlib.sha256(b"").digest()
 """Root of the tree without leaves."""
 
@@ -116,7 +118,7 @@ def consistency_path(leaves: Sequence[bytes], from_size: int, to_size: int) -> l
 
 def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
     """Say whether `path` leads from leaf hash `leaf` at `index` to the root of a tree of `size` (RFC 9162, 2.1.3.2)."""
-    if not 0 <= index < size:
+    if not 0 <= index < size or not _are_hashes(leaf, root, *path):
         return False
     node, at, last = leaf, index, size - 1
     for sibling in path:
@@ -137,7 +139,7 @@ def verify_consistency(from_size: int, to_size: int, path: Sequence[bytes], from
 
     The empty tree is a prefix of every tree, which proves nothing, so `from_size` 0 is refused.
     """
-    if not 1 <= from_size <= to_size:
+    if not 1 <= from_size <= to_size or not _are_hashes(*path):
         return False
     if from_size == to_size:
         return not path and from_root == to_root
@@ -159,6 +161,10 @@ def verify_consistency(from_size: int, to_size: int, path: Sequence[bytes], from
             newer = node_hash(newer, sibling)
         at, last = at >> 1, last >> 1
     return last == 0 and older == from_root and newer == to_root
+
+
+def _are_hashes(*nodes: bytes) -> bool:
+    return all(len(node) == HASH_BYTES for node in nodes)
 
 
 def _left_size(size: int) -> int:
