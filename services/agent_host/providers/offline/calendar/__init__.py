@@ -1,0 +1,1 @@
+"""Book, list, cancel, move and find free time, through the calendar server's tools."""

@@ -1,0 +1,1 @@
+"""Remember, recall, correct, forget and list, through the memory server's tools."""

@@ -1,0 +1,35 @@
+"""The planner: a pure function from a conversation to the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from agent_host.providers.offline.conversation import read_turn
+from agent_host.providers.offline.questions import complete
+from agent_host.providers.offline.recognition import command, understand
+from agent_host.providers.offline.routine import Request, Say, Scene, Step, guarded, replay, together
+from agent_host.providers.offline.splitting import split_requests
+from agent_host.providers.protocol import Message
+
+LEFT_ALONE = "All right, I left it."
+
+
+def requests_in(text: str) -> tuple[Request, ...]:
+    """Returns what a message asks for, in its order."""
+    return tuple(understand(part) for part in split_requests(text))
+
+
+def plan(messages: Sequence[Message], tools: frozenset[str], now: datetime, zone: ZoneInfo) -> Step:
+    """Returns the tool calls to make next, or the reply that ends the turn.
+
+    Everything is derived from the messages: the person's last words, the question asked back before them, and the
+    results this turn has so far. `tools` are the names that may be called; `now` is aware. Text in tool results is
+    shown and never read as a request.
+    """
+    turn = read_turn(messages)
+    wish = complete(turn.past, turn.text, lambda text: command(text) is not None)
+    scene = Scene(tools, now, zone, wish.choice)
+    requests = (Say(LEFT_ALONE),) if wish.declined else requests_in(wish.text)
+    return replay(together([guarded(request.run(scene), tools) for request in requests]), turn.rounds)

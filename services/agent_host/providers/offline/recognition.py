@@ -1,0 +1,180 @@
+"""From a person's words to what they ask for: which kinds of request there are, and in which order they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent_host.providers.offline.calendar import intents as calendar
+from agent_host.providers.offline.calendar.booking import title_of
+from agent_host.providers.offline.memory import intents as memory
+from agent_host.providers.offline.memory.requests import Recall
+from agent_host.providers.offline.notes import intents as notes
+from agent_host.providers.offline.patterns import one_of, pattern
+from agent_host.providers.offline.questions import SHALL_I_BOOK, SHALL_I_REMEMBER
+from agent_host.providers.offline.routine import Request, Routine, Say, Scene
+from agent_host.providers.offline.talk.about import NO_GENERAL_KNOWLEDGE, NOT_UNDERSTOOD
+from agent_host.providers.offline.talk.arithmetic import answer_arithmetic
+from agent_host.providers.offline.talk.clock import clock_question
+from agent_host.providers.offline.talk.small_talk import beyond_rules, small_talk
+from agent_host.providers.offline.times.clock import Clock, ClockRange
+from agent_host.providers.offline.times.days import Day
+from agent_host.providers.offline.times.events import Unclear, read_event
+from agent_host.providers.offline.times.format import show_moment
+from agent_host.providers.offline.times.pieces import find_time_words
+from agent_host.providers.offline.times.recurrence import Recurrence
+from agent_host.providers.offline.web import intents as web
+from agent_host.providers.offline.wording import VERBS, content_words
+
+Recogniser = Callable[[str], Request | None]
+
+LONGEST_SENTENCE = 2000
+_LONGEST_TITLE_WORDS = 12
+_NEGATED = ("n't", "n\u2019t")
+
+_POLITE = pattern(
+    one_of(
+        r"(?:hi|hello|hey|ok|okay|so|well|great|thanks|thank you|prometheus|by the way|btw)\b[,!.:]*\s+",
+        r"(?:please|also|and|then)\b[,:]*\s+",
+        "(?:can|could|would|will) you (?:please |kindly |also )*",
+        "(?:i.?d (?:like|love)|i would like|i want)(?: you)? to ",
+        "i need you to ",
+        "let.?s (?=book|schedule|research|search)",
+        "(?:can|could|may) (?:i|we) (?:please )?(?=book|schedule|have a look)",
+        "do me a favou?r and ",
+    )
+)
+_ACTUALLY = pattern(r"actually\b[,:]?\s+(?=\S)")
+_THANKS = pattern(r"(?:,\s*(?:please|thanks|thank you)|\s+please)[.!?]*$")
+_QUESTION = pattern(
+    one_of(
+        "what", "who", "whom", "whose", "when", "where", "which", "is", "are", "was", "were", "do", "does", "did",
+        "has", "have", "can", "how (?:many|much|old|long|far|tall)",
+    ),
+    r"\b.*",
+)  # fmt: skip
+_PERSONAL = pattern(r"\b(?:i|my|mine|me|our|ours|we|us)\b")
+_MUSING = pattern(
+    r"\b",
+    one_of(
+        "might", "maybe", "perhaps", "may", "could", "would", "should", "some ?day", "sometime", "wish", "wonder",
+        "wondering", "thinking", "if", "hate", "love", "like", "not", "never", "don.?t", "can.?t", "was", "were",
+        "had", "went", "did", "yesterday", "last",
+    ),
+    r"\b",
+)  # fmt: skip
+_PRONOUN_START = pattern(r"(?:i|you|he|she|it|they|we|this|that|these|those)\b(?! have\b|.?ve got\b)")
+
+
+def _arithmetic(text: str) -> Request | None:
+    answer = answer_arithmetic(text)
+    return Say(answer) if answer is not None else None
+
+
+_COMMANDS: tuple[Recogniser, ...] = (
+    notes.take_note,
+    notes.append_note,
+    memory.list_memories,
+    calendar.book,
+    memory.remember,
+    memory.forget,
+    notes.find_note,
+    calendar.move,
+    calendar.cancel,
+    calendar.find_free,
+    clock_question,
+    _arithmetic,
+    memory.recall,
+    calendar.list_events,
+    web.research,
+    web.search_web,
+    memory.correct,
+)
+_FREE_TEXT: tuple[Recogniser, ...] = (notes.take_note, memory.remember)
+
+
+@dataclass(frozen=True)
+class OfferBooking:
+    """Ask whether an event that was only mentioned shall be booked."""
+
+    text: str
+
+    def run(self, scene: Scene) -> Routine:
+        """Asks, and calls nothing."""
+        yield from ()
+        words = find_time_words(self.text)
+        times = read_event(words, scene.now, scene.zone)
+        if isinstance(times, Unclear):
+            return f"I booked nothing. {times.question}" if "past" not in times.question else times.question
+        return f"“{title_of(words.rest())}”, {show_moment(times[0].start, scene.today)}. {SHALL_I_BOOK}"
+
+
+def plain_request(text: str) -> str:
+    """Returns a sentence without its greetings and courtesies."""
+    plain = _THANKS.sub("", text.strip())
+    while (match := _POLITE.match(plain)) is not None and plain[match.end() :].strip():
+        plain = plain[match.end() :].lstrip()
+    return plain
+
+
+def command(text: str) -> Request | None:
+    """Returns what a sentence asks for when it is one of the requests the planner knows, else None."""
+    plain = plain_request(text)
+    recognisers: Sequence[Recogniser] = _COMMANDS if len(plain) <= LONGEST_SENTENCE else _FREE_TEXT
+    changed_mind = _ACTUALLY.match(plain)
+    if changed_mind is not None and len(plain) <= LONGEST_SENTENCE:
+        asked = command(plain[changed_mind.end() :])
+        if asked is not None:
+            return asked
+    return next((request for read in recognisers if (request := read(plain)) is not None), None)
+
+
+def _mentioned_event(text: str) -> Request | None:
+    """Recognises an event with day and time that nobody asked to book ("Lunch with Ana tomorrow at noon")."""
+    words = find_time_words(text)
+    timed = words.first(Clock) is not None or words.first(ClockRange) is not None
+    dated = words.first(Day) is not None or words.first(Recurrence) is not None
+    if not timed or not dated or _MUSING.search(text) or _PRONOUN_START.match(text) or "?" in text:
+        return None
+    title = title_of(words.rest())
+    return OfferBooking(text) if title and len(title.split()) <= _LONGEST_TITLE_WORDS else None
+
+
+def _question(text: str) -> Request | None:
+    """Takes any other question to memory; one that is not about the person is then declined plainly."""
+    if not (text.rstrip().endswith("?") or _QUESTION.fullmatch(text)) or not content_words(text):
+        return None
+    if _PERSONAL.search(text):
+        return Recall(text)
+    return Recall(text, otherwise=NO_GENERAL_KNOWLEDGE)
+
+
+def _statement(text: str) -> Request | None:
+    """Offers to remember what was stated; nothing is kept or booked unasked."""
+    words = [word.casefold().strip(",.!;:") for word in text.split()]
+    if len(words) < 3 or len(text) > LONGEST_SENTENCE or "?" in text:  # noqa: PLR2004 - subject, verb, object
+        return None
+    known_verb = any(word in VERBS or word.endswith(_NEGATED) for word in words) or _MUSING.search(text)
+    if not known_verb and not _PERSONAL.search(text):
+        return None
+    return Say(f"I have booked nothing and stored nothing. {SHALL_I_REMEMBER}")
+
+
+_OTHERS: tuple[Recogniser, ...] = (_mentioned_event, beyond_rules, _question, _statement)
+
+
+def understand(text: str) -> Request:
+    """Returns what one sentence asks for; always something, if only to say that it was not understood."""
+    if not any(character.isalnum() for character in text) and text.strip(" .!") != "?":
+        return Say("I got no words. Say “help” to see what I can do.")
+    found = (small_talk(text) if len(text) <= LONGEST_SENTENCE else None) or command(text)
+    if found is not None:
+        return found
+    if len(text) > LONGEST_SENTENCE:
+        return Say(
+            f"That is {len(text)} characters, and I read requests of at most {LONGEST_SENTENCE}. "
+            "To keep a long text, begin with “Take a note:” or “Remember that”."
+        )
+    plain = plain_request(text)
+    late = small_talk(plain) or next((request for read in _OTHERS if (request := read(plain)) is not None), None)
+    return late or Say(NOT_UNDERSTOOD)

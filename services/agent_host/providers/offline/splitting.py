@@ -1,0 +1,95 @@
+"""Messages with several requests in them: "remember … and book …", two bookings, one sentence after the other."""
+
+from __future__ import annotations
+
+from agent_host.providers.offline.calendar.booking import Book, title_of
+from agent_host.providers.offline.memory.requests import Remember
+from agent_host.providers.offline.patterns import one_of, pattern
+from agent_host.providers.offline.recognition import LONGEST_SENTENCE, command
+from agent_host.providers.offline.routine import Request
+from agent_host.providers.offline.times.clock import Clock, ClockRange
+from agent_host.providers.offline.times.pieces import find_time_words
+from agent_host.providers.offline.wording import subject_of
+
+_MOST_PARTS = 6
+_AND = "(?:and then|and also|and|then|also|plus)"
+_SEPARATOR = pattern(rf"\s*[,;]?\s+{_AND}\s+|[.;!?]\s+(?:{_AND}\s+)?|\s*\n\s*")
+_STARTS = pattern(
+    "(?:please |can you |could you )*",
+    one_of(
+        "remember", "keep in mind", "memori[sz]e", "forget", "book", "schedule", "reserve", "arrange", "set up",
+        "block", "put", "add", "create", "cancel", "delete", "remove", "move", "reschedule", "remind me",
+        "take a note", "make a note", "write down", "jot down", "note (?:down|that)", "find", "search", "google",
+        "look up", "research", "show", "list", "tell me", "what", "when", "who", "where", "am i", "do i", "how",
+        "calculate", "actually",
+    ),
+    r"\b",
+)  # fmt: skip
+_FREE_TEXT = pattern(r"[^.!?\n]{0,80}?\b(?:note|notes|remember|down|list|titled [^:\n]{1,80})\b[^:\n]{0,80}:")
+_WISH = pattern(r"\b(?:(?:need|want|have|has|going|plan|like|love|wish|try)s? to|should|must|will|would|can)\b")
+_THEM = pattern(r"\b(?:them|her|him)\b")
+
+
+def _has_clock(text: str) -> bool:
+    words = find_time_words(text)
+    return words.first(Clock) is not None or words.first(ClockRange) is not None
+
+
+def _complete(text: str) -> Request | None:
+    """Returns what a part asks for when it can stand alone; a booking needs a time of its own."""
+    request = command(text)
+    if isinstance(request, Book):
+        return (
+            request if find_time_words(request.text).found and title_of(find_time_words(request.text).rest()) else None
+        )
+    if isinstance(request, Remember):
+        return request if request.body.strip() else None
+    return request
+
+
+def _continued(left: Request, right: str) -> str | None:
+    """Gives a part without a verb the verb of the part before: a second booking, a second thing to remember."""
+    if isinstance(left, Remember) and right.casefold().startswith("that "):
+        return f"remember {right}"
+    if isinstance(left, Book) and _has_clock(left.text) and _has_clock(right):
+        return f"book {right}" if title_of(find_time_words(right).rest()) else None
+    return None
+
+
+def _with_name(part: str, before: Request) -> str:
+    """Puts the name for "them" in a booking that follows something to remember about them."""
+    subject = subject_of(before.body) if isinstance(before, Remember) else ""
+    return _THEM.sub(lambda _: subject, part) if subject else part
+
+
+def _split_once(text: str) -> tuple[str, str] | None:
+    for match in _SEPARATOR.finditer(text):
+        left, right = text[: match.start()].strip(), text[match.end() :].strip()
+        if not left or not right:
+            continue
+        before = _complete(left)
+        if before is None or (isinstance(before, Remember) and _WISH.search(left) and "and" in match.group()):
+            continue
+        rest = right if _STARTS.match(right) else _continued(before, right)
+        if rest is not None and _complete(_first_part(rest)) is not None:
+            return left, _with_name(rest, before)
+    return None
+
+
+def _first_part(text: str) -> str:
+    """Returns the first request of what is left, so that a third one does not hide a second."""
+    parts = _split_once(text)
+    return parts[0] if parts is not None else text
+
+
+def split_requests(text: str) -> tuple[str, ...]:
+    """Returns the requests of a message, at most six; free text after "take a note:" is one request to its end."""
+    parts: list[str] = []
+    rest = text
+    while len(parts) < _MOST_PARTS - 1 and len(rest) <= LONGEST_SENTENCE and not _FREE_TEXT.match(rest):
+        found = _split_once(rest)
+        if found is None:
+            break
+        parts.append(found[0])
+        rest = found[1]
+    return (*parts, rest)

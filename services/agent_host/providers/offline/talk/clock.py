@@ -1,0 +1,111 @@
+"""The date and the time, here and elsewhere, answered from the clock the provider was given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from agent_host.providers.offline.patterns import one_of, pattern
+from agent_host.providers.offline.routine import Request, Routine, Scene
+from agent_host.providers.offline.times.days import Day, resolve_day
+from agent_host.providers.offline.times.format import show_day
+from agent_host.providers.offline.times.pieces import find_time_words
+from agent_host.providers.offline.times.zones import find_zone
+
+_IS = "(?:what(?:.?s| is)|tell me|do you know|give me)(?: me)?"
+_NOW = "(?: (?:right )?now)?"
+_TIME = pattern(
+    one_of("what time is it", f"{_IS} the (?:current )?time", "time"),
+    f"(?: is it)?{_NOW}(?: (?:in|at) (?P<place>[^?]+?))?{_NOW}",
+)
+_TODAY = pattern(
+    one_of(
+        "what (?:day|date)(?: of the week)? (?:is it|is today|do we have)",
+        f"{_IS} (?:the |today.?s )?(?:date|day)(?: of the week)?(?: is it)?",
+        "date",
+    ),
+    "(?: today)?",
+)
+_WHICH = pattern(
+    one_of(
+        "(?:what|which) (?:day|date)(?: of the week)? (?:is|was|will be|does)",
+        f"{_IS} the date(?: of| on)?",
+        "when is",
+    ),
+    " (?P<day>.+?)(?: fall(?: on)?| be)?",
+)
+_UNTIL = pattern("how (?:many days|long)(?: is it| are there| are left)? (?:until|till|to|before) (?P<day>.+)")
+
+
+@dataclass(frozen=True)
+class TellTime:
+    """Say what time it is, here or in a place."""
+
+    place: str
+
+    def run(self, scene: Scene) -> Routine:
+        """Answers from the clock."""
+        yield from ()
+        zone = find_zone(self.place) if self.place else scene.zone
+        if zone is None:
+            here = f"{scene.now.astimezone(scene.zone):%H:%M}"
+            return f"I know no time zone called “{self.place}”. Here it is {here} ({scene.zone.key})."
+        now = scene.now.astimezone(zone)
+        return f"It is {now:%H:%M} on {show_day(now.date(), scene.today)} ({zone.key})."
+
+
+@dataclass(frozen=True)
+class TellDay:
+    """Say which day a date is, or what the date of a day is; today without words for another."""
+
+    words: str = ""
+
+    def run(self, scene: Scene) -> Routine:
+        """Answers from the clock."""
+        yield from ()
+        if not self.words:
+            return f"Today is {show_day(scene.today, scene.today)} {scene.today.year}."
+        day = _resolved(self.words, scene)
+        return f"That is {show_day(day, scene.today)} {day.year}." if day else f"There is no such date: {self.words}."
+
+
+@dataclass(frozen=True)
+class TellDaysUntil:
+    """Say how many days are left until a date."""
+
+    words: str
+
+    def run(self, scene: Scene) -> Routine:
+        """Answers from the clock."""
+        yield from ()
+        day = _resolved(self.words, scene)
+        if day is None:
+            return f"There is no such date: {self.words}."
+        left = (day - scene.today).days
+        return f"{left} day{'' if left == 1 else 's'} until {show_day(day, scene.today)} {day.year}."
+
+
+def _resolved(words: str, scene: Scene) -> date | None:
+    day = find_time_words(words).first(Day)
+    return resolve_day(day, scene.today) if day is not None else None
+
+
+def _only_day(words: str) -> bool:
+    """Tells whether words name a day and nothing else."""
+    found = find_time_words(words)
+    return found.first(Day) is not None and not found.rest().strip(" ,.")
+
+
+def clock_question(text: str) -> Request | None:
+    """Reads questions about the date and the time."""
+    plain = text.rstrip(" ?.!")
+    time = _TIME.fullmatch(plain)
+    if time is not None:
+        return TellTime((time["place"] or "").strip())
+    if _TODAY.fullmatch(plain):
+        return TellDay()
+    until = _UNTIL.fullmatch(plain)
+    if until is not None and _only_day(until["day"]):
+        return TellDaysUntil(until["day"])
+    which = _WHICH.fullmatch(plain)
+    return TellDay(which["day"]) if which is not None and _only_day(which["day"]) else None

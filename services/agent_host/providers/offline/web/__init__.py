@@ -1,0 +1,1 @@
+"""Searching the web, and research from memory and web together."""
