@@ -36,6 +36,12 @@ class ServerConfig:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     startup_timeout_s: float | None = None
 
+    @property
+    def address(self) -> str:
+        """The url without its query, which may hold a key, for messages."""
+        parts = urlsplit(self.url or "")
+        return f"{parts.scheme}://{parts.netloc}{parts.path}"
+
 
 def read_servers(path: Path, environ: Mapping[str, str]) -> tuple[ServerConfig, ...]:
     """Reads `mcp.json`; no file means no servers. Relative token files are looked for beside it.
@@ -107,6 +113,8 @@ class _Reader:
         url = self._string("url")
         if not _is_web_address(url):
             raise self._error("needs `url` as a web address, such as http://127.0.0.1:8931/mcp")
+        if "@" in urlsplit(url).netloc:
+            raise self._error("holds a name or password in its `url`; use `token_env` or `token_file`")
         headers = self._strings("headers")
         token = self._token()
         if token is not None and any(name.lower() == "authorization" for name in headers):

@@ -131,7 +131,7 @@ class Link:
 
     async def _hold(self) -> None:
         try:
-            await asyncio.to_thread(import_module, "agent_host.mcp_clients.sdk")  # slow, so off the event loop
+            await asyncio.to_thread(_load_sdk)
             await self._live()
         finally:
             self._ended = True
@@ -155,3 +155,9 @@ class Link:
             self.failure = None if self.opened else self.failure or sdk.why_not_connected(error, self._config)
         if not self.opened and not self._leave.is_set() and self.failure is None:
             self._too_slow()
+
+
+def _load_sdk() -> None:
+    """Imports, off the event loop, what takes long: the SDK, and what it would import at the first answer."""
+    for name in ("agent_host.mcp_clients.sdk", "jsonschema.validators", "referencing"):
+        import_module(name)

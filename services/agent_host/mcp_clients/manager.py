@@ -74,11 +74,7 @@ class McpToolBox:
         for connection in connections:
             connection.retry_if_failed()
         self._name_tools(connections)
-        return tuple(
-            ToolSpec(self._names[connection.config.name, name], tool.description, tool.input_schema)
-            for connection in connections
-            for name, tool in sorted(connection.tools.items())
-        )
+        return tuple(spec for connection in connections for spec in self._specs_of(connection))
 
     async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
         """Calls a tool by its model-facing name; `meta` goes along under `prometheus-agent/…`. Never raises."""
@@ -118,6 +114,11 @@ class McpToolBox:
         connections = self._connections or ()
         await asyncio.gather(*(connection.wait_started() for connection in connections))
         return connections
+
+    def _specs_of(self, connection: ServerConnection) -> list[ToolSpec]:
+        named = ((self._names[connection.config.name, name], tool) for name, tool in connection.tools.items())
+        specs = (ToolSpec(name, tool.description, tool.input_schema) for name, tool in named)
+        return sorted(specs, key=lambda spec: spec.name)
 
     def _name_tools(self, connections: Sequence[ServerConnection]) -> None:
         self._names = model_names((one.config.name, tool) for one in connections for tool in one.tools)

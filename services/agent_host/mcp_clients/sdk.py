@@ -99,7 +99,7 @@ def why_not_connected(error: BaseException, config: ServerConfig) -> str:
     if isinstance(error, MCPError):
         return _why_refused(error, config)
     if isinstance(error, httpx2.HTTPError):
-        return f"nothing answers at {config.url}; start it, or correct `url` in mcp.json"
+        return f"nothing answers at {config.address}; start it, or correct `url` in mcp.json"
     return f"it does not speak MCP as expected ({one_line(str(error))[:200]})"
 
 
@@ -128,8 +128,10 @@ def _failed_call(error: MCPError, *, late: bool) -> Failure:
 def _why_refused(error: MCPError, config: ServerConfig) -> str:
     if error.code == transports.UNAUTHORIZED:
         return "it does not accept the token; check `token_env` or `token_file` in mcp.json"
-    if error.code in {transports.NOT_SENT, transports.BROKEN} and config.url is not None:
-        return f"nothing answers at {config.url}; start it, or correct `url` in mcp.json"
+    if error.code == transports.NOT_SENT:
+        return f"nothing answers at {config.address}; start it, or correct `url` in mcp.json"
+    if error.code == transports.BROKEN:
+        return f"there is trouble at {config.address}, {error.message}; look into its log"
     if error.code == _CONNECTION_CLOSED:
         return "it ended before it listed its tools; its own messages are in the servers' log"
     return f"it refused the connection ({one_line(error.message)[:200]})"

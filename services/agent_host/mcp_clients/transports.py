@@ -102,22 +102,31 @@ class _OneErrorPerRequest(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
             response = await self._inner.handle_async_request(request)
-            if response.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            error = _error_of(request, response)
+            if error is not None:
                 await response.aclose()
-                return _error_response(UNAUTHORIZED, "the token is not accepted")
-            if response.status_code == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
-                await response.aclose()
-                return _error_response(SESSION_LOST, "the server does not know this session any more")
-            if response.headers.get("content-type", "").startswith("application/json"):
-                return await _whole(response)
+                return error
+            is_json = response.headers.get("content-type", "").startswith("application/json")
+            return await _whole(response) if is_json else response
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
             return _error_response(NOT_SENT, "nobody answers there")
         except httpx2.TransportError:
             return _error_response(BROKEN, "the connection broke")
-        return response
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _error_of(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response | None:
+    """Returns what a status means that MCP's own errors do not tell, None for every other answer."""
+    status = response.status_code
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        return _error_response(UNAUTHORIZED, "the token is not accepted")
+    if status == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
+        return _error_response(SESSION_LOST, "the server does not know this session any more")
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and "json" not in response.headers.get("content-type", ""):
+        return _error_response(BROKEN, f"it answers with HTTP {status}")
+    return None
 
 
 async def _whole(response: httpx2.Response) -> httpx2.Response:

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_host.errors import ConfigurationError
+from agent_host.mcp_clients.config import ServerConfig, merged, read_servers
+
+
+def _write(folder: Path, servers: dict[str, Any]) -> Path:
+    path = folder / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    return path
+
+
+def test_no_file_means_no_servers(tmp_path: Path) -> None:
+    assert read_servers(tmp_path / "mcp.json", {}) == ()
+
+
+def test_both_kinds_of_server_are_read_in_the_order_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("from-file\n")
+    path = _write(
+        tmp_path,
+        {
+            "time": {"command": "uvx", "args": ["mcp-server-time"], "env": {"TZ": "UTC"}, "startup_timeout_s": 5},
+            "far": {"url": "https://example.org/mcp", "token_env": "FAR_TOKEN", "type": "http"},
+            "near": {"url": "http://127.0.0.1:1/mcp", "token_file": "token"},
+            "plain": {"url": "http://127.0.0.1:1/mcp", "headers": {"X-Team": "a"}},
+        },
+    )
+    servers = read_servers(path, {"FAR_TOKEN": " from-env "})
+    assert servers == (
+        ServerConfig("time", command="uvx", args=("mcp-server-time",), env={"TZ": "UTC"}, startup_timeout_s=5.0),
+        ServerConfig("far", url="https://example.org/mcp", token="from-env"),
+        ServerConfig("near", url="http://127.0.0.1:1/mcp", token="from-file"),
+        ServerConfig("plain", url="http://127.0.0.1:1/mcp", headers={"X-Team": "a"}),
+    )
+
+
+def test_a_disabled_server_and_the_keys_of_other_hosts_are_passed_over(tmp_path: Path) -> None:
+    servers = {"off": {"command": "x", "disabled": True}, "on": {"command": "y", "autoApprove": ["a"], "timeout": 3}}
+    assert read_servers(_write(tmp_path, servers), {}) == (ServerConfig("on", command="y"),)
+
+
+def test_a_byte_order_mark_is_no_reason_to_refuse(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text('{"mcpServers": {"a": {"command": "x"}}}', encoding="utf-8-sig")
+    assert [server.name for server in read_servers(path, {})] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"command": "x", "url": "http://a/mcp"}, "either `command`"),
+        ({}, "either `command`"),
+        ("x", "must be an object"),
+        ({"command": ""}, "`command` as a text"),
+        ({"command": "x", "args": "a b"}, "`args` as a list"),
+        ({"command": "x", "env": {"A": 1}}, "`env` as an object of texts"),
+        ({"url": "localhost/mcp"}, "web address"),
+        ({"url": "ftp://a/mcp"}, "web address"),
+        ({"url": "http://[/mcp"}, "web address"),
+        ({"url": "http://me:s3cret@a/mcp"}, "name or password"),
+        ({"url": "http://a/sse", "type": "sse"}, "retired SSE"),
+        ({"url": "http://a/mcp", "token_env": "NOT_SET"}, "NOT_SET, which is not set"),
+        ({"url": "http://a/mcp", "token_file": "missing"}, "missing, which cannot be read"),
+        ({"url": "http://a/mcp", "token_env": "SET", "token_file": "x"}, "two ways to authenticate"),
+        ({"url": "http://a/mcp", "token_env": "SET", "headers": {"authorization": "x"}}, "two ways to authenticate"),
+        ({"url": "http://a/mcp", "token_env": "ODD"}, "characters no token has"),
+        ({"command": "x", "startup_timeout_s": 0}, "startup_timeout_s"),
+        ({"command": "x", "startup_timeout_s": True}, "startup_timeout_s"),
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_refused_by_name(tmp_path: Path, entry: object, words: str) -> None:
+    path = _write(tmp_path, {"mine": entry})
+    with pytest.raises(ConfigurationError) as caught:
+        read_servers(path, {"SET": "s3cret", "ODD": "s3cret with space"})
+    message = str(caught.value)
+    assert "'mine'" in message
+    assert words in message
+    assert message.endswith(".")
+    assert "s3cret" not in message
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 101])
+def test_a_server_needs_a_name_that_can_be_shown(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="printable"):
+        read_servers(_write(tmp_path, {name: {"command": "x"}}), {})
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b'{"mcpServers": {\n  "a": }', "line 2"),
+        (b"[]", "no servers"),
+        (b'{"mcpServers": []}', "no servers"),
+        (b"\xff\xfe", "UTF-8"),
+    ],
+)
+def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=words):
+        read_servers(path, {})
+
+
+def test_secrets_do_not_show_when_a_server_is_printed() -> None:
+    server = ServerConfig("a", url="http://a/mcp", token="s3cret", headers={"X": "s3cret"}, env={"KEY": "s3cret"})
+    assert "s3cret" not in repr(server)
+
+
+def test_an_address_for_messages_leaves_out_the_query() -> None:
+    assert ServerConfig("a", url="https://a.example:8/mcp?apiKey=s3cret").address == "https://a.example:8/mcp"
+
+
+def test_a_configured_server_takes_the_place_of_the_built_in_one() -> None:
+    builtin = (ServerConfig("memory", command="python"), ServerConfig("notes", command="python"))
+    far = ServerConfig("memory", url="http://memory:8931/mcp")
+    extra = ServerConfig("time", command="uvx")
+    assert merged(builtin, (far, extra)) == (far, builtin[1], extra)
