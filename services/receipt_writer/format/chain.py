@@ -1,4 +1,4 @@
-"""Joining entries: the next one after a head, and whether a given one really follows (RF-9, RF-10, RF-15).
+"""Joining entries: the next one after a head, and whether a given one really follows (RF-9, RF-10, RF-20).
 
 A head is all that appending needs to know of a chain, however long it is.
 """
@@ -74,7 +74,7 @@ def head_after(entry: Entry) -> Head:
 def check_link(
     head: Head, entry: Entry, *, tenant_id: str | None = None, keys: Sequence[TrustedKey] | None = None
 ) -> Head:
-    """Return the new head when `entry` follows from `head`, is whole and is signed (RF-15).
+    """Return the new head when `entry` follows from `head`, is whole and is signed (RF-20).
 
     The checks run in the order id, link, tenant, hash, time, key, signature. Without `keys` the key check is left out,
     and then a result says only that the chain agrees with itself: whoever holds any key can have made it.

@@ -1,4 +1,4 @@
-"""Checkpoints: signed tree heads as C2SP signed notes (RF-19).
+"""Checkpoints: signed tree heads as C2SP signed notes (RF-17).
 
     prometheus.example/decisions/-          the origin, which is also the signer's name
     40                                      the number of entries

@@ -1,4 +1,4 @@
-"""Hashes: of bodies, of a chain's beginning, of what a receipt commits to without saying it (RF-7, RF-10, RF-17)."""
+"""Hashes: of bodies, of a chain's beginning, of what a receipt commits to without saying it (RF-7, RF-10, RF-15)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def genesis_hash(whole_origin: str) -> str:
 
 
 def commit(value: bytes, key: bytes | None) -> str:
-    """Return the commitment to a value: HMAC-SHA-256 under its opening key, or plain SHA-256 without one (RF-17).
+    """Return the commitment to a value: HMAC-SHA-256 under its opening key, or plain SHA-256 without one (RF-15).
 
     `value` is the RFC 8785 bytes of the value. `key` is 32 fresh random bytes for this one field, kept outside the
     ledger. A plain hash of a short value can be guessed, so None is for whoever configured it.

@@ -1,4 +1,4 @@
-"""One entry: from a draft to its signed line, and from a line back, strictly (RF-1 to RF-16).
+"""One entry: from a draft to its signed line, and from a line back, strictly (RF-6 to RF-12, RF-21).
 
     body = {"id":1,…,"prevHash":"…"}
     line = body without its last "}" + ,"hash":"…","attestation":{…}}
@@ -81,7 +81,7 @@ class Entry:
 
 
 def check_draft(layer_name: str, form_name: str, draft: Mapping[str, object]) -> None:
-    """Accept a draft that `build_line` will take, before its place in a chain is known (RF-22).
+    """Accept a draft that `build_line` will take, before its place in a chain is known (RF-23).
 
     Raises:
         SchemaError, EncodingError, UnsupportedError: as `build_line`; only a line that is too long shows later.
@@ -137,7 +137,7 @@ def build_line(
 
 
 def parse_line(layer_name: str, line: bytes) -> Entry:
-    """Return the entry that `line` (without its line break) spells, judged alone (RF-16).
+    """Return the entry that `line` (without its line break) spells, judged alone (RF-21).
 
     Raises:
         EncodingError: the bytes are not canonical JSON, or too many.
@@ -189,7 +189,7 @@ def _attestation_bytes(attestation: Attestation, form_name: str) -> bytes:
 
 
 def _form_of(layer_name: str, value: object) -> tuple[str, Form]:
-    """Return the form that a line claims, before anything that depends on the form is judged (RF-16)."""
+    """Return the form that a line claims, before anything that depends on the form is judged (RF-21)."""
     if not isinstance(value, dict) or next(reversed(value), None) != "attestation":
         raise SchemaError("", "an object that ends with an attestation")
     try:

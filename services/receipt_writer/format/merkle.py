@@ -1,4 +1,4 @@
-"""The tree over a chain's lines (RF-18): RFC 6962 section 2.1 with SHA-256, proofs checked as RFC 9162 does.
+"""The tree over a chain's lines (RF-16): RFC 6962 section 2.1 with SHA-256, proofs checked as RFC 9162 does.
 
 A leaf is a whole line, signature included, so a root also fixes the signatures. Indices count from 0: entry 1 is
 leaf 0.

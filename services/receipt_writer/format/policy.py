@@ -1,4 +1,4 @@
-"""The trust policy: which keys may sign which part of one chain. It comes from outside the chain (RF-20, RF-21)."""
+"""The trust policy: which keys may sign which part of one chain. It comes from outside the chain (RF-18, RF-19)."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def fingerprint(public_key: bytes) -> str:
-    """Return the name by which people compare a key: the SHA-256 of its 32 bytes, 64 lower-case hex digits (RF-20)."""
+    """Return the name by which people compare a key: the SHA-256 of its 32 bytes, 64 lower-case hex digits (RF-18)."""
     return sha256_hex(public_key)
 
 

@@ -59,7 +59,7 @@ def test_ids_count_from_1_and_each_entry_names_the_one_before() -> None:
 
 
 def test_the_head_after_an_append_is_the_head_that_checking_finds() -> None:
-    """RF-15."""
+    """RF-20."""
     head = genesis_head(ORIGIN)
     for entry in CHAIN:
         head = check_link(head, entry, keys=KEYS)
@@ -94,7 +94,7 @@ def test_a_refused_draft_leaves_the_head_usable() -> None:
     ],
 )
 def test_an_entry_out_of_place_fails_the_check_of_that_name(changes: dict[str, object], check: str) -> None:
-    """RF-15."""
+    """RF-20."""
     entry = entry_after(HEAD, **changes)
     with pytest.raises(LinkError, match=f"Entry {entry.id} ") as caught:
         check_link(HEAD, entry, keys=KEYS)
@@ -103,7 +103,7 @@ def test_an_entry_out_of_place_fails_the_check_of_that_name(changes: dict[str, o
 
 
 def test_an_entry_whose_body_or_hash_was_changed_fails_the_hash_check() -> None:
-    """RF-7, RF-15."""
+    """RF-7, RF-20."""
     body = with_line_changed(CHAIN[2], b'"latencyMs":2', b'"latencyMs":3')
     hashed = with_line_changed(CHAIN[2], CHAIN[2].hash.encode(), b"0" * 64)
     for entry in (body, hashed):
@@ -113,7 +113,7 @@ def test_an_entry_whose_body_or_hash_was_changed_fails_the_hash_check() -> None:
 
 
 def test_an_entry_changed_with_its_hash_fails_the_signature_check() -> None:
-    """RF-12, RF-15."""
+    """RF-12, RF-20."""
     changed = with_line_changed(CHAIN[2], b'"latencyMs":2', b'"latencyMs":3')
     entry = with_line_changed(changed, changed.hash.encode(), sha256_hex(changed.body).encode())
     with pytest.raises(LinkError) as caught:
@@ -137,7 +137,7 @@ def test_a_signature_binds_the_time_of_signing_the_form_and_the_layer() -> None:
 
 
 def test_the_first_failing_check_is_the_one_reported() -> None:
-    """RF-15: each entry below is also wrong in everything that is checked later."""
+    """RF-20: each entry below is also wrong in everything that is checked later."""
     wrong: dict[str, object] = {
         "id": 9,
         "prev_hash": "0" * 64,
@@ -165,7 +165,7 @@ def test_the_hash_is_checked_after_the_tenant_and_before_the_time() -> None:
 
 
 def test_a_second_entry_under_the_heads_id_is_a_fork() -> None:
-    """RF-15."""
+    """RF-20."""
     for entry in (CHAIN[1], entry_after(HEAD, id=2)):
         with pytest.raises(ForkError, match="Entry 2 stands twice") as caught:
             check_link(HEAD, entry, keys=KEYS)
@@ -173,7 +173,7 @@ def test_a_second_entry_under_the_heads_id_is_a_fork() -> None:
 
 
 def test_a_key_is_trusted_for_its_use_and_its_range_only() -> None:
-    """RF-20, RF-21."""
+    """RF-18, RF-19."""
     entry = CHAIN[2]
     for keys in (
         (TrustedKey(SIGNER.public_key, "checkpoint"),),
@@ -188,7 +188,7 @@ def test_a_key_is_trusted_for_its_use_and_its_range_only() -> None:
 
 
 def test_without_keys_a_chain_is_only_held_against_itself() -> None:
-    """RF-21."""
+    """RF-19."""
     data = b"".join(entry.line + b"\n" for entry in decision_chain([decision_draft()], STRANGER))
     assert walk(data, ORIGIN, None).size == 1
     with pytest.raises(LinkError):
@@ -207,7 +207,7 @@ def test_a_chain_of_another_origin_or_tenant_does_not_link() -> None:
 
 @pytest.mark.parametrize("mask", [0x01, 0x20, 0x80])
 def test_no_changed_byte_of_a_chain_goes_unseen(mask: int) -> None:
-    """RF-1 to RF-15 together: every byte of three entries, line breaks included."""
+    """RF-2, RF-7, RF-20 together: every byte of three entries, line breaks included."""
     data = b"".join(entry.line + b"\n" for entry in CHAIN)
     assert walk(data, ORIGIN, KEYS).hash == CHAIN[-1].hash
     for index in range(len(data)):
@@ -226,7 +226,7 @@ def test_no_lost_or_added_byte_of_a_chain_goes_unseen() -> None:
 
 
 def test_a_chain_may_hold_several_forms_of_its_layer() -> None:
-    """RF-24."""
+    """RF-25."""
     old = {k: v for k, v in decision_draft().items() if k not in {"callId", "exitState", "commitment"}}
     old["modelIdentity"] = {"provider": "mock", "model": "m", "version": "1"}
     first, head = next_entry(genesis_head(ORIGIN), "L12", "v1", old, now_ms=START_MS, tenant_id=None, signer=SIGNER)

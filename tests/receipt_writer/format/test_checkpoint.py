@@ -36,7 +36,7 @@ def golden_checkpoint(size: int) -> Checkpoint:
 
 @pytest.mark.parametrize(("name", "size"), [("golden.checkpoint", 40), ("golden-prefix.checkpoint", 31)])
 def test_the_checkpoints_of_the_vectors_are_made_byte_for_byte(name: str, size: int) -> None:
-    """RF-19."""
+    """RF-17."""
     note = vector(name).decode()
     assert sign_checkpoint(golden_checkpoint(size), checkpoint_signer()) == note
     assert verify_note(note, ORIGIN, [checkpoint_signer().public_key]) == golden_checkpoint(size)
@@ -51,7 +51,7 @@ def test_the_checkpoints_of_the_vectors_are_made_byte_for_byte(name: str, size: 
     ],
 )
 def test_a_checkpoint_of_another_log_or_key_is_no_evidence(name: str, words: str) -> None:
-    """RF-19."""
+    """RF-17."""
     with pytest.raises(CheckpointError, match=words):
         verify_note(vector(name).decode(), ORIGIN, [checkpoint_signer().public_key])
 
@@ -63,7 +63,7 @@ def test_a_true_signature_over_a_wrong_root_is_the_callers_to_compare() -> None:
 
 
 def test_a_key_id_names_name_type_and_key() -> None:
-    """RF-19."""
+    """RF-17."""
     blob = base64.b64decode(vector("golden.checkpoint").decode().split()[-1])
     assert blob[:4] == key_id(ORIGIN, checkpoint_signer().public_key)
     assert key_id(ORIGIN, SIGNER.public_key) != key_id("other.example/decisions/-", SIGNER.public_key)
@@ -76,7 +76,7 @@ def test_the_empty_chain_has_a_checkpoint() -> None:
 
 
 def test_signatures_of_unknown_parties_are_passed_over() -> None:
-    """RF-19: a witness may sign with any name, key and length of signature."""
+    """RF-17: a witness may sign with any name, key and length of signature."""
     witness = base64.b64encode(b"wits" + b"s" * 72).decode()
     cosigned = f"{NOTE}\u2014 witness.example/w {witness}\n"
     assert verify_note(cosigned, ORIGIN, TRUSTED) == CHECKPOINT
@@ -92,7 +92,7 @@ def test_our_key_under_another_name_is_an_unknown_party() -> None:
 
 
 def test_a_wrong_signature_under_a_trusted_key_refuses_the_whole_note() -> None:
-    """RF-19: even beside a right one."""
+    """RF-17: even beside a right one."""
     blob = key_id(ORIGIN, SIGNER.public_key) + STRANGER.sign(CHECKPOINT.text().encode())
     wrong = f"\u2014 {ORIGIN} {base64.b64encode(blob).decode()}\n"
     for note in (f"{CHECKPOINT.text()}\n{wrong}", NOTE + wrong):
@@ -101,7 +101,7 @@ def test_a_wrong_signature_under_a_trusted_key_refuses_the_whole_note() -> None:
 
 
 def test_lines_after_the_root_are_signed_and_mean_nothing() -> None:
-    """RF-19."""
+    """RF-17."""
     text = f"{CHECKPOINT.text()}an extension\n"
     blob = key_id(ORIGIN, SIGNER.public_key) + SIGNER.sign(text.encode())
     note = f"{text}\n\u2014 {ORIGIN} {base64.b64encode(blob).decode()}\n"

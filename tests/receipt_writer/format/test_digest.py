@@ -29,7 +29,7 @@ def test_genesis_hashes_are_those_of_the_vectors() -> None:
 
 
 def test_a_commitment_is_an_hmac_under_its_opening_key() -> None:
-    """RF-17."""
+    """RF-15."""
     known = vector_json("basics.json")["commitment"]
     value = encode(known["value"])
     assert commit(value, bytes.fromhex(known["keyHex"])) == known["hmac"]

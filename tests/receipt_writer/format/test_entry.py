@@ -95,7 +95,7 @@ counts = st.integers(1, 1000)
 def test_what_is_built_from_any_draft_parses_back_to_the_same_entry(
     layer_name: str, form_name: str, data: st.DataObject
 ) -> None:
-    """RF-2, RF-22: built entry and parsed line are equal, and the draft comes back out."""
+    """RF-2, RF-23: built entry and parsed line are equal, and the draft comes back out."""
     draft = data.draw(drafts(layer(layer_name).form(form_name).draft))
     tenant_id = data.draw(st.none() | st.just("acme"))
     check_draft(layer_name, form_name, draft)
@@ -132,7 +132,7 @@ def test_the_body_is_sliced_at_the_last_hash_member_even_when_a_string_looks_lik
 
 
 def test_members_of_a_draft_may_come_in_any_order() -> None:
-    """RF-22."""
+    """RF-23."""
     draft = decision_draft()
     shuffled = dict(reversed(draft.items()))
     shuffled["modelIdentity"] = dict(reversed(draft["modelIdentity"].items()))
@@ -149,7 +149,7 @@ def test_an_optional_member_stands_after_prev_hash_or_not_at_all() -> None:
 
 @pytest.mark.parametrize("name", ["id", "recordedAtMs", "recordedAtIso", "prevHash", "tenantId"])
 def test_a_draft_may_not_set_what_the_chain_sets(name: str) -> None:
-    """RF-22."""
+    """RF-23."""
     draft = decision_draft(**{name: 1})
     for judge in (build, lambda draft: check_draft("L12", "v2", draft)):
         with pytest.raises(SchemaError, match=f"{name} must be left out of a draft"):
@@ -244,7 +244,7 @@ def test_members_out_of_order_are_refused_at_any_depth() -> None:
     ],
 )
 def test_a_line_with_a_wrong_member_is_refused(change: dict[str, Any], words: str) -> None:
-    """RF-9, RF-16."""
+    """RF-9, RF-21."""
     members = members_of(build(decision_draft(turnId="t_01ARZ3NDEKTSV4RRFFQ69G5FAV")))
     with pytest.raises(SchemaError, match=words):
         parse_line("L12", encode(members | change))
@@ -275,7 +275,7 @@ def attested(**changes: object) -> bytes:
     ],
 )
 def test_what_is_from_another_version_is_unsupported_before_it_is_wrong(changes: dict[str, Any], check: str) -> None:
-    """RF-16: whole attestation first, then algorithm, then form, then everything that depends on the form."""
+    """RF-21: whole attestation first, then algorithm, then form, then everything that depends on the form."""
     with pytest.raises(FormatError) as caught:
         parse_line("L12", attested(**changes))
     assert caught.value.check == check

@@ -36,19 +36,19 @@ def root(size: int) -> bytes:
 
 
 def test_leaves_and_nodes_are_hashed_apart() -> None:
-    """RF-18: a leaf can never be read as a node."""
+    """RF-16: a leaf can never be read as a node."""
     assert leaf_hash(b"a" * 64) != node_hash(b"a" * 32, b"a" * 32)
     assert leaf_hash(b"0") == LEAVES[0]
 
 
 def test_the_empty_tree_has_the_root_of_the_vectors() -> None:
-    """RF-18."""
+    """RF-16."""
     expected = bytes.fromhex(vector_json("basics.json")["emptyRoot"])
     assert Frontier().root() == root_of([]) == EMPTY_ROOT == expected
 
 
 def test_a_growing_frontier_has_the_root_of_the_definition_at_every_size() -> None:
-    """RF-18."""
+    """RF-16."""
     frontier = Frontier()
     for size in range(LARGEST + 1):
         assert frontier.size == size
@@ -72,7 +72,7 @@ def test_a_frontier_that_does_not_fit_its_size_is_refused(size: int, peaks: tupl
 
 @given(sizes, st.data())
 def test_inclusion_paths_are_those_of_the_definition_and_verify(size: int, data: st.DataObject) -> None:
-    """RF-18."""
+    """RF-16."""
     index = data.draw(st.integers(0, size - 1))
     path = inclusion_path(LEAVES, index, size)
     assert path == trees.audit_path(index, LEAVES[:size])
@@ -81,7 +81,7 @@ def test_inclusion_paths_are_those_of_the_definition_and_verify(size: int, data:
 
 @given(sizes, sizes)
 def test_consistency_paths_are_those_of_the_definition_and_verify(a: int, b: int) -> None:
-    """RF-18."""
+    """RF-16."""
     smaller, larger = sorted((a, b))
     path = consistency_path(LEAVES, smaller, larger)
     assert path == trees.consistency_proof(smaller, LEAVES[:larger])

@@ -27,7 +27,7 @@ def key_document(**changes: Any) -> bytes:
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_policies_of_the_vectors_are_read_and_written_byte_for_byte(name: str) -> None:
-    """RF-20."""
+    """RF-18."""
     assert parse_policy(vector(name)).to_json() == vector(name)
 
 
@@ -44,7 +44,7 @@ def test_members_may_stand_in_any_order_with_any_white_space() -> None:
 
 
 def test_what_a_policy_leaves_out_has_a_default() -> None:
-    """RF-20."""
+    """RF-18."""
     key = {"publicKey": base64.b64encode(ENTRY).decode(), "use": "entry"}
     assert parse_policy(json.dumps({"origin": ORIGIN, "keys": [key]}).encode()) == Policy(
         ORIGIN, (TrustedKey(ENTRY, "entry", 1, None),), (), 0
@@ -52,7 +52,7 @@ def test_what_a_policy_leaves_out_has_a_default() -> None:
 
 
 def test_keys_are_found_by_use_and_id() -> None:
-    """RF-20."""
+    """RF-18."""
     assert POLICY.keys_for("entry", 16) == (ENTRY,)
     assert POLICY.keys_for("entry", 17) == ()
     assert POLICY.keys_for("checkpoint", 10**9) == (CHECKPOINT,)
@@ -70,7 +70,7 @@ def test_keys_are_found_by_use_and_id() -> None:
     ],
 )
 def test_a_key_is_trusted_in_its_use_and_range(public_key: bytes, use: KeyUse, entry_id: int, *, trusted: bool) -> None:
-    """RF-20, RF-21."""
+    """RF-18, RF-19."""
     assert is_trusted(POLICY.keys, public_key, use, entry_id) is trusted
 
 
@@ -89,7 +89,7 @@ def test_a_range_without_ids_is_refused(from_id: int, to_id: int | None) -> None
 
 
 def test_one_key_for_entries_and_checkpoints_is_refused() -> None:
-    """RF-20."""
+    """RF-18."""
     with pytest.raises(PolicyError, match="each use needs a key of its own"):
         Policy(ORIGIN, (TrustedKey(ENTRY, "entry"), TrustedKey(ENTRY, "checkpoint")))
 
@@ -123,6 +123,6 @@ def test_a_quorum_beyond_the_witnesses_is_refused(quorum: int) -> None:
     ],
 )
 def test_a_policy_that_could_be_misread_is_refused(data: bytes, words: str) -> None:
-    """RF-20."""
+    """RF-18."""
     with pytest.raises(PolicyError, match=words):
         parse_policy(data)

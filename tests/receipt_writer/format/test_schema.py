@@ -33,7 +33,7 @@ def test_a_body_has_the_norms_members_in_the_norms_order(layer_name: str, form_n
 
 @pytest.mark.parametrize(("layer_name", "form_name", "form"), FORMS)
 def test_every_form_follows_one_plan(layer_name: str, form_name: str, form: Form) -> None:
-    """RF-6, RF-7, RF-22: what the chain sets, what the caller brings, and the two members that close a line."""
+    """RF-6, RF-7, RF-23: what the chain sets, what the caller brings, and the two members that close a line."""
     names = [member.name for member in form.body.members]
     assert names[:3] == ["id", "recordedAtMs", "recordedAtIso"], (layer_name, form_name)
     assert {"prevHash", "tenantId"} <= set(names)
@@ -45,7 +45,7 @@ def test_every_form_follows_one_plan(layer_name: str, form_name: str, form: Form
 
 
 def test_drafts_are_recognised_by_call_and_by_turn() -> None:
-    """RF-22."""
+    """RF-23."""
     assert layer("L12").form("v2").idempotency_key == "callId"
     assert layer("L12").form("v1").idempotency_key is None
     assert layer("L10").form("v2").idempotency_key == "turnId"
@@ -59,7 +59,7 @@ def test_layers_are_found_by_name_and_by_chain() -> None:
 
 
 def test_unknown_layers_chains_and_forms_are_unsupported() -> None:
-    """RF-24."""
+    """RF-25."""
     for check, look_up in (
         ("layer", lambda: layer("L99")),
         ("layer", lambda: layer_of_chain("dreams")),
@@ -77,7 +77,7 @@ def test_the_table_cannot_be_changed() -> None:
 
 @pytest.mark.parametrize("name", sorted(documents()))
 def test_generated_vector_files_are_up_to_date(name: str) -> None:
-    """RF-24: the frozen files say what the table, the tree and the curve say."""
+    """RF-25: the frozen files say what the table, the tree and the curve say."""
     assert (VECTORS / name).read_bytes() == documents()[name].encode()
 
 
@@ -138,7 +138,7 @@ def test_the_new_providers_belong_to_v2_only(provider: str) -> None:
 
 
 def test_the_drafts_of_interrupted_turns_and_cancelled_calls_are_within_the_table() -> None:
-    """RF-23."""
+    """RF-24."""
     nothing = dict.fromkeys(("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "costMicroUsd"), 0)
     interrupted = turn_draft(
         outcome="interrupted",
@@ -161,4 +161,4 @@ def test_the_page_shows_every_member_of_the_table() -> None:
     words = set(re.findall(r"[\w-]+", page))
     for _, _, form in FORMS:
         described = re.findall(r"'([\w-]+)\??'", str(form.line.describe()))
-        assert set(described) <= words | {"record", "rows", "nullable", "maxCharacters", "idRange"}
+        assert set(described) <= words | {"record", "rows", "nullable", "pattern", "maxCharacters", "idRange"}

@@ -118,5 +118,5 @@ def test_the_151_wycheproof_cases_are_judged_as_there() -> None:
 
 
 def test_a_fingerprint_is_the_hash_of_the_keys_bytes() -> None:
-    """RF-20."""
+    """RF-18."""
     assert fingerprint(bytes(32)) == "66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925"
