@@ -6,11 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, get_args, get_type_hints
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from agent_host.providers.anthropic import AnthropicProvider
+from agent_host.providers.offline.provider import OfflineProvider
 from agent_host.providers.protocol import (
     Identity,
     Message,
@@ -67,7 +70,13 @@ async def _anthropic() -> AsyncIterator[Provider]:
         await provider.close()
 
 
-FACTORIES: dict[str, Factory] = {"scripted": _scripted, "anthropic": _anthropic}
+@asynccontextmanager
+async def _offline() -> AsyncIterator[Provider]:
+    zone = ZoneInfo("Europe/Berlin")
+    yield OfflineProvider(lambda: datetime(2026, 12, 1, 9, 0, tzinfo=zone), zone)
+
+
+FACTORIES: dict[str, Factory] = {"scripted": _scripted, "anthropic": _anthropic, "offline": _offline}
 
 
 @pytest.fixture(params=sorted(FACTORIES))
