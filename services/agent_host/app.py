@@ -14,11 +14,13 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from datetime import datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_host.children import Child, socket_path
 from agent_host.home_lock import HomeLock
 from agent_host.identifiers import new_session_id
+from agent_host.mcp_clients.config import merged, read_servers
 from agent_host.session import ChatLog, Session
 from agent_host.settings import HostSettings, host_settings
 from agent_host.soul import read_soul
@@ -48,6 +50,8 @@ class Host:
             HomeInUseError, ConfigurationError, SetupError: the host cannot run here; the message says what to change.
         """
         self.host_settings = host_settings(settings)
+        read_servers(self.host_settings.mcp_config, environ)  # a mistake shows now, not in the middle of a conversation
+        settings.zone()
         self._settings = settings
         self._environ = environ
         self._gateway = gateway
@@ -155,12 +159,12 @@ def open_provider(settings: Settings, told: HostSettings) -> tuple[Provider, Cal
 
 
 def open_writer(settings: Settings, environ: Mapping[str, str], resources: AsyncExitStack) -> WriterLink:
-    """Makes the link to this home's writer, or to the one that the settings name; starts nothing. `resources` closes it."""
+    """Makes the link to this home's writer, or to the one the settings name; starts none. `resources` closes it."""
     from agent_host.writer_link import WriterLink
 
     link = WriterLink(
         settings.home.folder("receipts"),
-        settings.home.folder("host/logs") / "receipt-writer.log",
+        log_folder(settings) / "receipt-writer.log",
         child_environment(environ, settings),
         host_settings(settings).writer,
     )
@@ -178,7 +182,6 @@ def open_tools(settings: Settings, environ: Mapping[str, str], resources: AsyncE
         OSError: the fork server cannot be started.
     """
     from agent_host.mcp_clients.builtin import MODULES, builtin_servers
-    from agent_host.mcp_clients.config import merged, read_servers
     from agent_host.mcp_clients.manager import McpToolBox
 
     told = host_settings(settings)
@@ -186,7 +189,7 @@ def open_tools(settings: Settings, environ: Mapping[str, str], resources: AsyncE
     socket = socket_path(settings.home.folder("host"), f"fork-{os.getpid()}.sock")
     builtin = builtin_servers(sys.executable, settings.home.path, environment, socket)
     servers = merged(builtin, read_servers(told.mcp_config, environ))
-    logs = settings.home.folder("host/logs")
+    logs = log_folder(settings)
     if any(server in builtin for server in servers):
         words = ["service_runtime.forkserver", "--socket", str(socket)]
         words += [word for module in MODULES for word in ("--allow", module)]
@@ -200,6 +203,12 @@ def open_tools(settings: Settings, environ: Mapping[str, str], resources: AsyncE
     resources.push_async_callback(tools.close)
     tools.start()
     return tools
+
+
+def log_folder(settings: Settings) -> Path:
+    """Returns where child processes log, made when it is missing."""
+    settings.home.folder("host")
+    return settings.home.folder("host/logs")
 
 
 def child_environment(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:

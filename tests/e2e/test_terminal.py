@@ -11,7 +11,7 @@ import pexpect
 
 from tests.e2e.conftest import BIN, Person
 
-PROMPT = "you > "
+PROMPT = "you >"
 RECEIPT = re.compile(r"receipt (\d+) signed")
 
 

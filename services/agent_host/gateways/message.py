@@ -19,8 +19,7 @@ def accept_message(raw: str | bytes) -> str:
         raise UsageError("The message is empty; type what you want to say.")
     if len(text) > MESSAGE_LIMIT:
         raise UsageError(
-            f"The message has {len(text):,} characters and at most {MESSAGE_LIMIT:,} are taken; "
-            "send a shorter one, or keep the text in a note and ask about it."
+            f"The message has more than {MESSAGE_LIMIT:,} characters; send a shorter one, or send it in parts."
         )
     if any(character < " " and character not in _ALLOWED_CONTROLS for character in text) or "\x7f" in text:
         raise UsageError("The message holds control characters, so it looks like binary data; send plain text.")

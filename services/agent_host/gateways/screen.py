@@ -24,6 +24,8 @@ class Screen:
         self._stream = stream
         self._live = live
         self._streamed = ""
+        self._noticed: set[str] = set()
+        self._noticed_before: set[str] = set()
 
     def say(self, text: str) -> None:
         """Writes one or more whole lines."""
@@ -34,7 +36,7 @@ class Screen:
         """Takes one event of the running turn."""
         match event:
             case Notice():
-                self._own_line(f"! {event.text}")
+                self._notice(event.text)
             case ReplyDelta() if self._live:
                 self._streamed += event.text
                 self._stream.write(printable(event.text))
@@ -56,6 +58,13 @@ class Screen:
         self.say(receipt_line(result.receipt, result.status))
         self.say("")
         self._streamed = ""
+        self._noticed_before, self._noticed = self._noticed, set()
+
+    def _notice(self, text: str) -> None:
+        """Says what is new; what the last turn said already is not said again."""
+        self._noticed.add(text)
+        if text not in self._noticed_before:
+            self._own_line(f"! {text}")
 
     def _own_line(self, text: str) -> None:
         self._break_line()

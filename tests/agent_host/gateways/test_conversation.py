@@ -82,7 +82,7 @@ async def test_bad_input_costs_a_sentence_and_not_the_conversation() -> None:
     assert host.heard == ["still here"]
     assert "The message is empty" in shown
     assert "not UTF-8" in shown
-    assert "200,000 characters" in shown
+    assert "more than 100,000 characters" in shown
     assert "There is no command /nonsense; /help lists them." in shown
 
 

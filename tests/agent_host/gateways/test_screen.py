@@ -75,6 +75,18 @@ def test_notices_show_on_every_screen() -> None:
     assert out.getvalue() == "! notes: not reachable\n"
 
 
+def test_a_notice_is_said_again_only_after_a_turn_without_it() -> None:
+    out = io.StringIO()
+    screen = Screen(out, live=False)
+
+    for noticed in (True, True, False, True):
+        if noticed:
+            screen.show(Notice("notes: not reachable"))
+        screen.finish(result("ok"))
+
+    assert out.getvalue().count("! notes: not reachable") == 2
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
