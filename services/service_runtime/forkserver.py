@@ -25,6 +25,16 @@ from typing import Any
 
 from service_runtime.errors import SetupError
 
+MCP_PRELOAD = (
+    "fastmcp.server.server",
+    "key_value.aio.adapters.pydantic",  # FastMCP imports these two at the first tool call
+    "key_value.aio.stores.memory",
+    "mcp.server.stdio",
+    "service_runtime.mcp_errors",
+    "service_runtime.tool_arguments",
+)
+"""What to preload for any of our MCP servers over stdio: all that costs time before the first tool's answer."""
+
 _REQUEST_TIMEOUT_S = 5.0
 _MAX_REQUEST_BYTES = 4 * 1024 * 1024
 _STOP_S = 2.0

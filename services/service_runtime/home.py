@@ -26,15 +26,13 @@ class Home:
         try:
             self.path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
             folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)
-            folder.chmod(_FOLDER_MODE)
+            folder.chmod(_FOLDER_MODE)  # fails where it is not ours or the disk is read-only
         except FileExistsError as error:
             raise _unusable(error.filename or folder, "a file is in the way") from error
         except OSError as error:
             raise _unusable(error.filename or folder, (error.strerror or "it failed").lower()) from error
         except ValueError as error:  # a NUL character in the name
             raise _unusable(folder, "the name is not possible") from error
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise _unusable(folder, "it is not writable")
         return folder
 
 

@@ -32,7 +32,7 @@ def main() -> int:
         sys.stderr.write(f"launch: {first['refused']}\n")
         return 2
     if connection is None or answers is None or "pid" not in first:
-        os.execv(sys.executable, [sys.executable, "-m", module, *arguments])  # noqa: S606 - the same server, without help
+        os.execv(sys.executable, [sys.executable, "-P", "-m", module, *arguments])  # noqa: S606 - the same server, alone
 
     def forward(number: int, _: object) -> None:
         with contextlib.suppress(OSError):  # the fork server is gone, which ends the wait below

@@ -139,7 +139,8 @@ class _Version(argparse.Action):
     """`--version`, read only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        parser.exit(message=f"{parser.prog} {_version()}\n")
+        sys.stdout.write(f"{parser.prog} {_version()}\n")
+        parser.exit()
 
 
 def _version() -> str:

@@ -18,6 +18,7 @@ from typing import Any, cast
 from service_runtime.shutdown import leave_within
 
 UNREADABLE_METHOD = "prometheus/unreadable"
+_STOPPING = frozenset({signal.SIGTERM, signal.SIGINT})
 _LEAVE_S = 1.5  # end of input to end of process is promised within 2 s
 
 
@@ -34,12 +35,9 @@ def install() -> None:
     os.close(null)
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
-
-    def stop(*_: object) -> None:
-        os.write(wake, b".")
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
+    signal.set_wakeup_fd(wake)  # written by whichever thread the signal hits; a handler would wait for the main thread
+    for number in _STOPPING:
+        signal.signal(number, lambda *_: None)
     lines = _Lines(wire, woken, lambda line: jsonrpc_message_adapter.validate_json(line, by_name=False))
     sys.stdin = io.TextIOWrapper(io.BufferedReader(lines), encoding="utf-8", errors="replace")
 
@@ -74,6 +72,7 @@ class _Lines(io.RawIOBase):
         self._wire, self._woken, self._parse = wire, woken, parse
         self._partial = b""
         self._ready = b""
+        self._ended = False
 
     def readable(self) -> bool:
         return True
@@ -93,12 +92,20 @@ class _Lines(io.RawIOBase):
         return count
 
     def _receive(self) -> bytes:
-        if sys.platform != "win32":  # select takes sockets only there, and there are no signals to wait for
-            ready, _, _ = select.select([self._wire, self._woken], [], [])
-            if self._woken in ready:
-                leave_within(_LEAVE_S)
-                return b""
-        chunk = os.read(self._wire, 65536)
-        if not chunk:
+        if not self._ended:
+            chunk = b"" if self._told_to_stop() else os.read(self._wire, 65536)
+            if chunk:
+                return chunk
+            self._ended = True
             leave_within(_LEAVE_S)
-        return chunk
+        return b""
+
+    def _told_to_stop(self) -> bool:
+        """Wait for input or for a signal that stops the process."""
+        while sys.platform != "win32":  # select takes no pipes there, and there are no such signals
+            ready, _, _ = select.select([self._wire, self._woken], [], [])
+            if self._woken in ready and not _STOPPING.isdisjoint(os.read(self._woken, 64)):
+                return True
+            if self._wire in ready:
+                return False
+        return False

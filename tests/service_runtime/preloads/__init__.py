@@ -1,0 +1,1 @@
+"""Modules that a fork server of the tests preloads."""

@@ -1,0 +1,203 @@
+import json
+import os
+import select
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from socket import AF_UNIX, SOCK_STREAM, socket
+from typing import IO, Any, cast
+
+import pytest
+
+from tests.service_runtime.conftest import wait_for
+from tests.service_runtime.processes import FOLDER, INITIALIZE, PATIENCE_S, Demo, Wire, environment
+
+
+def fork_server_command(path: Path, *words: str) -> list[str]:
+    return [sys.executable, "-m", "service_runtime.forkserver", "--socket", str(path), "--allow", "demo_mcp", *words]
+
+
+@contextmanager
+def fork_server(folder: Path, *words: str, **more: str) -> Iterator[tuple["subprocess.Popen[bytes]", Demo]]:
+    path = folder / "fork.sock"
+    command = fork_server_command(path, *words)
+    with subprocess.Popen(command, env=environment(folder, **more), stdin=subprocess.PIPE) as process:
+        try:
+            wait_for(path, process)
+            yield process, Demo(path)
+        finally:
+            process.kill()
+
+
+def refused_start(folder: Path, path: Path, *words: str) -> str:
+    """Run a fork server that cannot start and return its one line on stderr."""
+    done = subprocess.run(
+        fork_server_command(path, *words),
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def process_of(wire: Wire) -> dict[str, Any]:
+    """What the server behind the wire says of its process."""
+    wire.ask(1, "initialize", INITIALIZE)
+    answer = wire.ask(2, "tools/call", {"name": "demo_process", "arguments": {}})
+    return cast("dict[str, Any]", answer["result"]["structuredContent"])
+
+
+def wait_until_gone(pid: int) -> None:
+    """Wait for the end of a process that is no child of this one."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        ready, _, _ = select.select([handle], [], [], PATIENCE_S)
+        assert ready, f"process {pid} is still there"
+    finally:
+        os.close(handle)
+
+
+def test_a_forked_server_lives_where_its_launcher_does(demo: Demo, tmp_path: Path) -> None:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    command = [*demo.command("--log-level", "error")]
+    env = environment(tmp_path, COLOUR="gr\u00fcn")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=env, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        found = process_of(Wire(process))
+        cast("IO[bytes]", process.stdin).close()
+        assert process.wait(timeout=PATIENCE_S) == 0
+        assert b"a print in a tool" in cast("IO[bytes]", process.stderr).read()
+    assert found["pid"] != process.pid
+    assert (found["folder"], found["arguments"]) == (str(folder), ["--log-level", "error"])
+    assert found["colour"] == "gr\u00fcn"
+
+
+def test_an_environment_of_any_size_arrives_whole(demo: Demo, tmp_path: Path) -> None:
+    many = {f"FILLER_{number}": "x" * 100_000 for number in range(15)}
+    env = environment(tmp_path, COLOUR="blue", **many)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(demo.command(), env=env, cwd=tmp_path, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process_of(Wire(process))["colour"] == "blue"
+        cast("IO[bytes]", process.stdin).close()
+        assert process.wait(timeout=PATIENCE_S) == 0
+
+
+def test_the_socket_is_private_and_gone_at_the_end(tmp_path: Path) -> None:
+    with fork_server(tmp_path) as (process, demo):
+        assert stat.S_IMODE(demo.socket.stat().st_mode) == 0o600
+        cast("IO[bytes]", process.stdin).close()
+        assert process.wait(timeout=PATIENCE_S) == 0
+        assert not demo.socket.exists()
+
+
+def test_a_launch_during_the_preload_waits_instead_of_starting_alone(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    with (
+        fork_server(tmp_path, "--preload", "preloads.waits", GATE=str(gate)) as (_, demo),
+        demo.wire(tmp_path) as wire,
+    ):
+        gate.write_bytes(b"open")
+        assert process_of(wire)["pid"] != wire.process.pid
+
+
+def test_the_end_of_its_input_ends_the_fork_server_and_its_servers(tmp_path: Path) -> None:
+    with fork_server(tmp_path) as (process, demo), demo.wire(tmp_path) as wire:
+        pid = process_of(wire)["pid"]
+        cast("IO[bytes]", process.stdin).close()
+        assert process.wait(timeout=PATIENCE_S) == 0
+        assert wire.wait() == 0
+        wait_until_gone(pid)
+    assert (tmp_path / "demo" / "store.txt").read_text() == "closed"
+
+
+def test_a_server_that_does_not_stop_is_killed_at_the_end(tmp_path: Path) -> None:
+    with fork_server(tmp_path) as (process, demo), demo.wire(tmp_path) as wire:
+        pid = process_of(wire)["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        process.terminate()
+        assert process.wait(timeout=PATIENCE_S) == 0
+        wait_until_gone(pid)
+        assert wire.wait() == 1
+        assert b"the fork server ended before demo_mcp did" in wire.errors.read()
+
+
+def test_a_host_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
+    command = [sys.executable, str(FOLDER / "host.py"), str(tmp_path / "fork.sock")]
+    with subprocess.Popen(command, env=environment(tmp_path), stdout=subprocess.PIPE) as host:
+        pids = json.loads(cast("IO[bytes]", host.stdout).readline())
+        host.kill()
+    assert len(set(pids)) == 3
+    for pid in pids:
+        wait_until_gone(pid)
+    assert (tmp_path / "demo" / "store.txt").read_text() == "closed"
+
+
+def test_a_launcher_that_is_killed_takes_its_server_along(demo: Demo, tmp_path: Path) -> None:
+    with demo.wire(tmp_path) as wire:
+        pid = process_of(wire)["pid"]
+        wire.process.kill()
+        wait_until_gone(pid)
+    assert (tmp_path / "demo" / "store.txt").read_text() == "closed"
+
+
+def test_many_launches_at_once_are_all_served(demo: Demo, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        wires = [stack.enter_context(demo.wire(tmp_path)) for _ in range(6)]
+        assert len({process_of(wire)["pid"] for wire in wires}) == 6
+        for wire in wires:
+            wire.end_input()
+        assert [wire.wait() for wire in wires] == [0] * 6
+
+
+@pytest.mark.parametrize(
+    "request_bytes", [b"", b"\0\0\0\x02{}", b"\0\0\0\x04nope", b"\xff\xff\xff\xff{}", b'\0\0\0\x05"abc"']
+)
+def test_a_request_that_is_none_is_dropped_and_the_next_is_served(
+    demo: Demo, tmp_path: Path, request_bytes: bytes
+) -> None:
+    with socket(AF_UNIX, SOCK_STREAM) as stranger:
+        stranger.connect(str(demo.socket))
+        stranger.sendall(request_bytes)
+        stranger.shutdown(1)
+        assert stranger.recv(100) == b""
+    with demo.wire(tmp_path) as wire:
+        assert process_of(wire)["pid"] != wire.process.pid
+
+
+def test_a_second_fork_server_at_one_socket_is_refused_and_a_dead_ones_socket_is_taken(tmp_path: Path) -> None:
+    with fork_server(tmp_path) as (process, demo):
+        assert f"A fork server is running at {demo.socket}" in refused_start(tmp_path, demo.socket)
+        process.kill()
+        process.wait(timeout=PATIENCE_S)
+        assert demo.socket.exists()
+    demo.socket.unlink()
+    with socket(AF_UNIX, SOCK_STREAM) as dead:
+        dead.bind(str(demo.socket))
+    assert "cannot be imported" in refused_start(tmp_path, demo.socket, "--preload", "no_such_module")
+    assert not demo.socket.exists()
+
+
+@pytest.mark.parametrize("name", ["x" * 120, "missing/fork.sock", "file/fork.sock"])
+def test_a_socket_that_cannot_be_made_is_one_sentence(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    sentence = refused_start(tmp_path, tmp_path / name)
+    assert sentence.startswith(f"forkserver: Cannot listen at {tmp_path / name}: ")
+
+
+def test_a_preloaded_module_that_starts_a_thread_is_refused(tmp_path: Path) -> None:
+    sentence = refused_start(tmp_path, tmp_path / "fork.sock", "--preload", "preloads.threads")
+    assert "A preloaded module started 1 threads, so forking is not safe" in sentence

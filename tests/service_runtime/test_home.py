@@ -1,0 +1,88 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from service_runtime.errors import SetupError
+from service_runtime.home import Home, secure_write
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_service_folder_is_made_with_its_home_and_is_private(tmp_path: Path) -> None:
+    folder = Home(tmp_path / "deep" / "home").folder("memory")
+    assert folder == tmp_path / "deep" / "home" / "memory"
+    assert mode(folder) == mode(folder.parent) == 0o700
+
+
+def test_a_service_folder_that_was_open_to_others_is_made_private(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir(mode=0o755)
+    assert mode(Home(tmp_path).folder("memory")) == 0o700
+
+
+def test_an_existing_home_keeps_its_own_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    Home(tmp_path).folder("memory")
+    assert mode(tmp_path) == 0o755
+
+
+def file_as_home(folder: Path) -> Path:
+    (folder / "file").write_text("")
+    return folder / "file"
+
+
+def file_as_service(folder: Path) -> Path:
+    (folder / "memory").write_text("")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (file_as_home, "a file is in the way"),
+        (file_as_service, "a file is in the way"),
+        (lambda folder: file_as_home(folder) / "home", "not a directory"),
+        (lambda _: Path("/proc/nobody/home"), "no such file or directory"),
+        (lambda folder: folder / ("x" * 300), "file name too long"),
+        (lambda folder: folder / "nul\0", "the name is not possible"),
+    ],
+)
+def test_a_home_that_cannot_be_used_is_one_sentence_that_says_what_to_set(
+    tmp_path: Path, make: "object", why: str
+) -> None:
+    assert callable(make)
+    with pytest.raises(SetupError) as raised:
+        Home(make(tmp_path)).folder("memory")
+    sentence = str(raised.value)
+    assert why in sentence
+    assert sentence.endswith("set PROMETHEUS_HOME or pass --home with a folder you can write to.")
+    assert "\n" not in sentence
+
+
+def test_secure_write_makes_a_private_file_and_replaces_it_whole(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    secure_write(path, b"first")
+    path.chmod(0o644)
+    secure_write(path, b"2nd")
+    assert path.read_bytes() == b"2nd"
+    assert mode(path) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_refused_secure_write_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "key"
+    secure_write(path, b"old")
+
+    def no_space(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(OSError, match="No space left"):
+        secure_write(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
