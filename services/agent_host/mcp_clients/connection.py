@@ -26,6 +26,7 @@ class ServerConnection:
         self._options = options
         self._links: list[Link] = []
         self._known: dict[str, RemoteTool] = {}
+        self._closed = False
         self._tried_at = 0.0
         self._last_failure: str | None = None
         self._link = self._first = self._connect()
@@ -68,7 +69,8 @@ class ServerConnection:
         return result if isinstance(result, RemoteResult) else _error(self._sentence(tool, result, repeatable))
 
     async def close(self, patience_s: float) -> None:
-        """Leaves every connection, which ends the server if it was started by this host."""
+        """Leaves every connection, which ends the server if it was started by this host; none is made after that."""
+        self._closed = True
         await asyncio.gather(*(link.close(patience_s) for link in self._links))
 
     def _connect(self) -> Link:
@@ -84,6 +86,8 @@ class ServerConnection:
     async def _attempt(
         self, tool: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]
     ) -> RemoteResult | Failure:
+        if self._closed:
+            return Failure("unreachable", "its connection was closed")
         if not self._link.usable:
             self._reconnect()
         link = self._link

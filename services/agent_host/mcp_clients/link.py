@@ -7,6 +7,7 @@ tools, waits to be told to leave, and leaves. Calls go through the open client f
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,10 +28,14 @@ _ENDED: Final = Failure("not_sent", "the connection had ended")
 
 @dataclass(frozen=True)
 class LinkOptions:
-    """What all links of a host share. `version` is told to servers; times in seconds; `log` is a real file."""
+    """What all links of a host share. `version` is told to servers; `log` is a real file; times in seconds.
+
+    `sdk_loaded` is done once the SDK has been imported.
+    """
 
     version: str
     log: TextIO
+    sdk_loaded: asyncio.Future[None]
     startup_timeout_s: float = 60.0
     call_timeout_s: float = 120.0
 
@@ -55,6 +60,7 @@ class Link:
         self._timeout_s = config.startup_timeout_s or options.startup_timeout_s
         self._deadline = asyncio.get_running_loop().time() + self._timeout_s
         self._task = asyncio.create_task(self._hold(), name=f"mcp server {config.name}")
+        self._task.add_done_callback(_note_failure)
 
     @property
     def usable(self) -> bool:
@@ -73,17 +79,20 @@ class Link:
 
     async def wait_settled(self) -> None:
         """Waits until the connection is open or has failed; not longer than the server may take to start."""
+        if self._settled.is_set():
+            return
         left_s = self._deadline - asyncio.get_running_loop().time()
         try:
             await asyncio.wait_for(self._settled.wait(), max(left_s, 0.0))
         except TimeoutError:
-            if not self._settled.is_set():
-                self._too_slow()
+            self._too_slow()
 
     async def call(
         self, tool: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]
     ) -> RemoteResult | Failure:
         """Calls a tool over the open connection."""
+        if self._config.command is not None:
+            await _take_in()
         if self._client is None or not self.usable:
             return _ENDED
         from agent_host.mcp_clients import sdk
@@ -131,8 +140,10 @@ class Link:
 
     async def _hold(self) -> None:
         try:
-            await asyncio.to_thread(_load_sdk)
+            await asyncio.shield(self._options.sdk_loaded)
             await self._live()
+        except ImportError as error:
+            self.failure = f"the module {error.name} is missing; install prometheus-agent[host]"
         finally:
             self._ended = True
             if not self.opened and self.failure is None:
@@ -157,7 +168,22 @@ class Link:
             self._too_slow()
 
 
-def _load_sdk() -> None:
-    """Imports, off the event loop, what takes long: the SDK, and what it would import at the first answer."""
+async def _take_in() -> None:
+    """Lets the event loop deliver what has arrived already, above all the end of a server that died since.
+
+    Such an end takes up to five rounds from the pipe to `_output_ended`; by then a call is known not to have been sent.
+    """
+    for _ in range(2 * 5):
+        await asyncio.sleep(0)
+
+
+def load_sdk() -> None:
+    """Imports what takes long, the SDK and what it would import at the first answer; meant for a worker thread."""
     for name in ("agent_host.mcp_clients.sdk", "jsonschema.validators", "referencing"):
         import_module(name)
+
+
+def _note_failure(task: asyncio.Task[None]) -> None:
+    """Puts an error nobody foresaw into the log, so that it ends up there and not on the terminal."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logging.getLogger("mcp").error("%s ended unexpectedly", task.get_name(), exc_info=error)

@@ -14,7 +14,7 @@ from typing import Final, TextIO
 from agent_host.errors import ConfigurationError
 from agent_host.mcp_clients.config import ServerConfig
 from agent_host.mcp_clients.connection import ServerConnection
-from agent_host.mcp_clients.link import LinkOptions
+from agent_host.mcp_clients.link import LinkOptions, load_sdk
 from agent_host.mcp_clients.naming import ToolKey, model_names
 from agent_host.mcp_clients.protocol import ToolOutcome
 from agent_host.providers.protocol import JsonValue, ToolSpec
@@ -61,7 +61,8 @@ class McpToolBox:
             return
         log = self._files.enter_context(_open_log(self._log))
         self._files.enter_context(_sdk_log_to(log))
-        options = LinkOptions(self._version, log, self._startup_timeout_s, self._call_timeout_s)
+        loaded = asyncio.ensure_future(asyncio.to_thread(load_sdk))
+        options = LinkOptions(self._version, log, loaded, self._startup_timeout_s, self._call_timeout_s)
         self._connections = tuple(ServerConnection(server, options) for server in self._servers)
 
     async def specs(self) -> tuple[ToolSpec, ...]:

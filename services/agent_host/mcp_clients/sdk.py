@@ -105,7 +105,8 @@ def why_not_connected(error: BaseException, config: ServerConfig) -> str:
 
 def _remote_tool(tool: Tool) -> RemoteTool:
     read_only = bool(tool.annotations and tool.annotations.read_only_hint)
-    return RemoteTool(tool.name, tool.description or tool.title or "", tool.input_schema, read_only)
+    schema = {"type": "object", **tool.input_schema}  # models are refused a schema that leaves its type to be guessed
+    return RemoteTool(tool.name, tool.description or tool.title or "", schema, read_only)
 
 
 def _remote_result(result: CallToolResult) -> RemoteResult:

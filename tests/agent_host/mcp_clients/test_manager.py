@@ -262,6 +262,15 @@ async def test_closing_ends_the_server_also_while_it_starts(tmp_path: Path, mann
     await until_gone(server.pid)
 
 
+async def test_a_call_under_way_when_the_box_closes_starts_no_server_anew(tmp_path: Path) -> None:
+    async with _open(tmp_path) as (box, server):
+        call = asyncio.create_task(box.call("my-raw_hang", {}, {}))
+        await server.until_seen("tools/call")
+        await box.close()
+        assert (await call).is_error
+    assert len(server.seen("initialize")) == 1
+
+
 async def test_closing_ends_a_server_that_does_not_heed_the_end_of_its_input(tmp_path: Path) -> None:
     async with _open(tmp_path, "deaf") as (_, server):
         pid = server.pid
