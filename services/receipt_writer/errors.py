@@ -1,0 +1,85 @@
+"""Errors of the receipt writer.
+
+ServiceError
+└── ReceiptError                    base; the message is one sentence for the caller or the person
+    ├── DraftRefusedError           the draft breaks the schema                               INVALID_ARGUMENT
+    ├── RequestRefusedError         a filter, id or size makes no sense                       INVALID_ARGUMENT
+    ├── AlreadyRecordedError        the same turnId or callId was recorded with other fields  ALREADY_EXISTS
+    ├── EntryNotFoundError          no such entry                                             NOT_FOUND
+    ├── NotPossibleYetError         the request cannot be met in this state                   FAILED_PRECONDITION
+    ├── QueueFullError              more work waits than the writer takes                     RESOURCE_EXHAUSTED
+    ├── WriterStoppedError          the writer drains, or stopped after a storage failure     UNAVAILABLE
+    ├── StorageFailedError          a write, read or sync failed: final, the process ends     UNAVAILABLE
+    └── LedgerDamagedError          what is on disk is not what was committed: no start (exit 1)
+        └── LedgerBehindError       entries are missing that a signed mark says were there
+SetupError                          cannot start, one line on stderr, exit 2
+├── KeyFileError                    a key file is missing, readable by others, or no key
+├── FolderInUseError                another writer owns the chains
+└── ListenError                     the address cannot be listened on
+"""
+
+from service_runtime.errors import ServiceError, SetupError
+
+
+class ReceiptError(ServiceError):
+    """Base of what the writer reports. The message says what happened, to which id, and what to do next."""
+
+
+class DraftRefusedError(ReceiptError):
+    """The draft breaks the schema; the message names the field."""
+
+
+class RequestRefusedError(ReceiptError):
+    """A filter, id or size of a request makes no sense; sending it again changes nothing."""
+
+
+class AlreadyRecordedError(ReceiptError):
+    """The idempotency key is taken by a record with other fields; the first record stands."""
+
+
+class EntryNotFoundError(ReceiptError):
+    """The chain holds no such entry."""
+
+
+class NotPossibleYetError(ReceiptError):
+    """The request cannot be met in this state of the ledger, for instance a report of a turn that never began."""
+
+
+class QueueFullError(ReceiptError):
+    """More appends wait than the queue takes; nothing was recorded.
+
+    Attributes:
+        retry_after_ms: When it makes sense to try again.
+    """
+
+    def __init__(self, message: str, retry_after_ms: int) -> None:
+        super().__init__(message)
+        self.retry_after_ms = retry_after_ms
+
+
+class WriterStoppedError(ReceiptError):
+    """The writer drains or has stopped; whether the append happened is known only after asking again with its key."""
+
+
+class StorageFailedError(ReceiptError):
+    """The storage refused a write, read or sync. Final: after a failed sync nobody knows what the disk holds."""
+
+
+class LedgerDamagedError(ReceiptError):
+    """Committed bytes are not what was committed; the writer does not start on them and changes nothing."""
+
+
+class LedgerBehindError(LedgerDamagedError):
+    """The chain is shorter than a signed head or checkpoint: entries were cut off or an old copy was put back."""
+
+
+class KeyFileError(SetupError):
+    """A key file is missing, can be read by others, belongs to somebody else, or holds no key."""
+
+
+class FolderInUseError(SetupError):
+    """Another writer process owns this chain folder."""
+
+
+class ListenError(SetupError):
+    """The address is malformed, taken, or cannot be listened on."""

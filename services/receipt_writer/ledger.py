@@ -1,0 +1,198 @@
+"""The writer's decisions, without any I/O: what a batch of commands makes of the ledger.
+
+`plan` reads the state and changes nothing; the caller makes `Plan.batch` durable and only then calls `apply`. A plan
+whose batch failed is thrown away, and the state is still what the disk is known to hold.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from receipt_writer.errors import AlreadyRecordedError, DraftRefusedError, NotPossibleYetError, ReceiptError
+from receipt_writer.format.chain import Head, head_after, next_entry
+from receipt_writer.format.entry import Entry
+from receipt_writer.format.errors import EncodingError, SchemaError
+from receipt_writer.format.schema import LAYERS
+from receipt_writer.format.signing import Signer
+from receipt_writer.index import ChainIndex
+from receipt_writer.intents import (
+    FORM,
+    TURN_LAYER,
+    DecisionSpan,
+    Intent,
+    agrees_with_entry,
+    check_intent,
+    encode_intent,
+    interrupted_draft,
+)
+from receipt_writer.storage.protocol import Batch, Mark
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Record durably that a turn began."""
+
+    intent: Intent
+
+
+@dataclass(frozen=True)
+class Append:
+    """Record an entry: the layer's name and the caller's members, ledger names."""
+
+    layer: str
+    draft: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Started:
+    """The answer to `Begin`: when the start was recorded."""
+
+    started_at_ms: int
+
+
+Command = Begin | Append
+Outcome = Entry | Started | ReceiptError
+"""What became of one command. A refusal is an answer like the others; it touches no other command of the batch."""
+Recall = Callable[[str, int], Entry]
+"""Reads a recorded entry back: layer name and id."""
+
+
+@dataclass
+class Plan:
+    """What a batch will be once it is durable."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    entries: dict[str, list[Entry]] = field(default_factory=dict)  # by layer name
+    begun: dict[str, Intent] = field(default_factory=dict)
+    heads: dict[str, Head] = field(default_factory=dict)
+    recorded: dict[tuple[str, str], Entry] = field(default_factory=dict)  # by layer name and idempotency key
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the plan holds anything that is not on disk yet."""
+        return bool(self.entries or self.begun)
+
+    def batch(self) -> Batch:
+        """Return what the store must make durable."""
+        by_chain = {LAYERS[layer].chain: entries for layer, entries in self.entries.items()}
+        return Batch(by_chain, [encode_intent(intent) for intent in self.begun.values()])
+
+
+class Ledger:
+    """The state of all chains of one ledger, and the rules by which it grows."""
+
+    def __init__(self, indexes: Iterable[ChainIndex], signer: Signer, host: str = "") -> None:
+        """Start from replayed chains; `host` names the process whose child this writer is, if it is one."""
+        self.indexes: dict[str, ChainIndex] = {index.layer.name: index for index in indexes}
+        self.intents: dict[str, Intent] = {}
+        self._signer, self._host = signer, host
+
+    def plan(self, commands: Sequence[Command], now_ms: int, recall: Recall) -> Plan:
+        """Return what a batch makes of the ledger, one outcome a command, in order."""
+        plan = Plan(heads={name: index.head for name, index in self.indexes.items()})
+        for command in commands:
+            try:
+                plan.outcomes.append(self._outcome(plan, command, now_ms, recall))
+            except ReceiptError as refusal:
+                plan.outcomes.append(refusal)
+        return plan
+
+    def apply(self, plan: Plan) -> None:
+        """Take over a plan whose batch is durable."""
+        self.intents.update(plan.begun)
+        for layer, entries in plan.entries.items():
+            index = self.indexes[layer]
+            for entry in entries:
+                index.add(entry.fields, entry.line, head_after(entry))
+                if layer == TURN_LAYER:
+                    self.intents.pop(index.key_of(entry.fields), None)
+
+    def restore_intents(self, intents: Iterable[Intent]) -> list[Intent]:
+        """Take over the journal at start; return the turns that nobody will report any more.
+
+        Those are all that have not reported, except when the very host that began them has started this writer again:
+        its turns still run, and its report must not find an `interrupted` entry in its place.
+        """
+        turns = self.indexes[TURN_LAYER]
+        self.intents = {one.turn_id: one for one in intents if turns.id_of(one.turn_id) is None}
+        return [one for one in self.intents.values() if not one.host or one.host != self._host]
+
+    def interruption(self, intent: Intent) -> Append:
+        """Return the command that records a turn as interrupted, with the decisions found under its id."""
+        return Append(TURN_LAYER, interrupted_draft(intent, self._decisions_of(intent.turn_id)))
+
+    def silent_turns(self, now_ms: int) -> list[Intent]:
+        """Return the turns that are past their deadline."""
+        return [intent for intent in self.intents.values() if intent.is_silent_at(now_ms)]
+
+    def marks(self) -> dict[str, Mark]:
+        """Return how far each chain reaches, by chain name."""
+        return {index.layer.chain: Mark(index.head.size, index.head.hash) for index in self.indexes.values()}
+
+    def _decisions_of(self, turn_id: str) -> DecisionSpan:
+        ids = self.indexes["L12"].ids_with("turnId", turn_id)
+        return DecisionSpan(len(ids), ids[0], ids[-1]) if ids else DecisionSpan()
+
+    def _outcome(self, plan: Plan, command: Command, now_ms: int, recall: Recall) -> Outcome:
+        if isinstance(command, Begin):
+            return self._begin(plan, command.intent, now_ms, recall)
+        return self._append(plan, command, now_ms, recall)
+
+    def _begin(self, plan: Plan, asked: Intent, now_ms: int, recall: Recall) -> Started:
+        turn_id = asked.turn_id
+        known = plan.begun.get(turn_id) or self.intents.get(turn_id)
+        if known:
+            if replace(known, started_at_ms=0, host="") != asked:
+                raise _taken("turnId", turn_id, "began")
+            return Started(known.started_at_ms)
+        entry = self._recorded(plan, TURN_LAYER, turn_id, recall)
+        if entry:
+            if not agrees_with_entry(asked, entry.fields):
+                raise _taken("turnId", turn_id, "was recorded")
+            return Started(entry.recorded_at_ms)
+        try:
+            check_intent(asked)
+        except (SchemaError, EncodingError) as error:
+            raise DraftRefusedError(f"The start of turn {turn_id[:40]!r} was refused: {error}") from error
+        plan.begun[turn_id] = replace(asked, started_at_ms=now_ms, host=self._host)
+        return Started(now_ms)
+
+    def _append(self, plan: Plan, command: Append, now_ms: int, recall: Recall) -> Entry:
+        index = self.indexes[command.layer]
+        key = index.key_of(command.draft)
+        earlier = self._recorded(plan, command.layer, key, recall)
+        if earlier:
+            if earlier.draft != command.draft:
+                raise _taken(index.key_member, key, "was recorded")
+            return earlier
+        try:
+            entry, head = next_entry(
+                plan.heads[command.layer],
+                command.layer,
+                FORM,
+                command.draft,
+                now_ms=now_ms,
+                tenant_id=None,
+                signer=self._signer,
+            )
+        except (SchemaError, EncodingError) as error:
+            raise DraftRefusedError(f"The draft was refused: {error}") from error
+        if command.layer == TURN_LAYER and key not in self.intents and key not in plan.begun:
+            raise NotPossibleYetError(f"Turn {key} never began here; send BeginTurn first, then this report again.")
+        plan.entries.setdefault(command.layer, []).append(entry)
+        plan.heads[command.layer] = head
+        plan.recorded[command.layer, key] = entry
+        return entry
+
+    def _recorded(self, plan: Plan, layer: str, key: str, recall: Recall) -> Entry | None:
+        pending = plan.recorded.get((layer, key))
+        if pending:
+            return pending
+        entry_id = self.indexes[layer].id_of(key)
+        return None if entry_id is None else recall(layer, entry_id)
+
+
+def _taken(member: str, key: str, what: str) -> AlreadyRecordedError:
+    return AlreadyRecordedError(
+        f"The {member} {key} {what} before with other fields, and that record stands; use a new {member}, or send the "
+        "same fields again to get the first record."
+    )

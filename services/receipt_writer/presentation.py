@@ -1,0 +1,136 @@
+"""What the command line prints: one JSON document a command for programs, tables and short lines for people."""
+
+import base64
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from receipt_writer.format.merkle import inclusion_path
+from receipt_writer.index import ChainIndex
+from receipt_writer.offline import Finding
+from receipt_writer.query import StoredEntry
+
+_WIDE = 200  # columns of a table that no terminal limits
+_HASH_SHOWN = 12
+
+
+def print_json(document: object) -> None:
+    """Print one JSON document."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+def entry_document(entry: StoredEntry) -> dict[str, Any]:
+    """Return the members of an entry's line, its attestation included."""
+    document: dict[str, Any] = json.loads(entry.line)
+    return document
+
+
+def print_entries(layer: str, entries: Iterable[StoredEntry]) -> None:
+    """Print a table of entries, one row each."""
+    cells, titles = (_turn_cells, _TURN_TITLES) if layer == "L10" else (_decision_cells, _DECISION_TITLES)
+    _print_table(titles, (cells(entry_document(entry)) for entry in entries))
+
+
+def print_entry(entry: StoredEntry) -> None:
+    """Print an entry, a member a line."""
+    for name, value in entry_document(entry).items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        sys.stdout.write(f"{name:20} {_shown(text)}\n")
+
+
+def finding_document(finding: Finding) -> dict[str, object]:
+    """Return a finding as JSON members."""
+    return {
+        "chain": finding.chain,
+        "good": finding.fault is None,
+        "entries": finding.entries,
+        "headHash": finding.head_hash,
+        "checkpointSize": finding.checkpoint_size,
+        "tornBytes": finding.torn_bytes,
+        "fault": finding.fault,
+    }
+
+
+def print_finding(finding: Finding) -> None:
+    """Print a finding in one line, a fault in a second one."""
+    state = "good" if finding.fault is None else "DAMAGED"
+    torn = f", {finding.torn_bytes} bytes of an unfinished write behind them" if finding.torn_bytes else ""
+    sys.stdout.write(
+        f"{finding.chain}: {state}, {finding.entries} entries, head {finding.head_hash[:_HASH_SHOWN]}…, "
+        f"checkpoint at {finding.checkpoint_size}{torn}\n"
+    )
+    if finding.fault:
+        sys.stdout.write(f"  {finding.fault}\n")
+
+
+def proof_text(index: ChainIndex, entry: StoredEntry, size: int, note: str) -> str:
+    """Return the C2SP tlog-proof of an entry under a checkpoint; `extra` carries the entry's line."""
+    path = inclusion_path(index.leaves, entry.id - 1, size)
+    hashes = "".join(f"{_base64(one)}\n" for one in path)
+    return f"c2sp.org/tlog-proof@v1\nextra {_base64(entry.line)}\nindex {entry.id - 1}\n{hashes}\n{note}"
+
+
+def proof_document(index: ChainIndex, entry: StoredEntry, size: int, note: str) -> dict[str, object]:
+    """Return the same proof as JSON members."""
+    path = inclusion_path(index.leaves, entry.id - 1, size)
+    return {
+        "id": entry.id,
+        "size": size,
+        "leafHash": index.leaves[entry.id - 1].hex(),
+        "path": [one.hex() for one in path],
+        "checkpoint": note,
+        "line": entry.line.decode(),
+    }
+
+
+_TURN_TITLES = ("id", "recorded", "turn", "gateway", "outcome", "model", "tools", "decisions", "cost")
+_DECISION_TITLES = ("id", "recorded", "call", "spec", "category", "model", "exit", "ms")
+
+
+def _turn_cells(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        str(entry["id"]),
+        entry["recordedAtIso"],
+        entry["turnId"],
+        entry["gateway"],
+        entry["outcome"],
+        entry["model"]["id"],
+        " ".join(f"{tool['tool']}:{tool['n']}" for tool in entry["tools"]) or "-",
+        str(entry["decisions"]["n"]),
+        f"${entry['totalMicroUsd'] / 1_000_000:.6f}",
+    )
+
+
+def _decision_cells(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        str(entry["id"]),
+        entry["recordedAtIso"],
+        entry.get("callId", "-"),
+        entry["specId"],
+        entry["category"],
+        f"{entry['modelIdentity']['provider']} {entry['modelIdentity']['model']}",
+        entry.get("exitState", "-"),
+        str(entry["latencyMs"]),
+    )
+
+
+def _print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*titles, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(_shown(cell)) for cell in row))
+    Console(width=None if sys.stdout.isatty() else _WIDE).print(table)
+
+
+def _shown(text: str) -> str:
+    """Return text that cannot steer a terminal."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -1,0 +1,178 @@
+"""The reading side: entries, heads, checkpoints and proofs. It writes nothing but a new checkpoint, when asked."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from receipt_writer.errors import EntryNotFoundError, NotPossibleYetError, RequestRefusedError
+from receipt_writer.format.chain import Head
+from receipt_writer.format.checkpoint import parse_note
+from receipt_writer.format.merkle import consistency_path, inclusion_path, root_of
+from receipt_writer.index import ChainIndex, Filter
+from receipt_writer.ledger import Ledger
+from receipt_writer.storage.protocol import EntryStore
+from receipt_writer.upkeep import Checkpoints
+
+_READ_AT_ONCE = 64  # lines: at most 4 MiB of memory a stream
+_HASH_MEMBER = b',"hash":"'
+_HASH_CHARACTERS = 64
+
+
+@dataclass(frozen=True)
+class StoredEntry:
+    """One entry as it stands in its chain; `line` is the truth and has no line break."""
+
+    layer: str
+    id: int
+    line: bytes
+    recorded_at_ms: int
+
+    @property
+    def hash(self) -> str:
+        """The entry's hash, as the line states it."""
+        start = self.line.rindex(_HASH_MEMBER) + len(_HASH_MEMBER)
+        return self.line[start : start + _HASH_CHARACTERS].decode()
+
+
+@dataclass(frozen=True)
+class InclusionProof:
+    """That an entry is under a tree head (RFC 6962 section 2.1.1)."""
+
+    size: int
+    leaf_hash: bytes
+    path: list[bytes]
+    root_hash: bytes
+
+
+@dataclass(frozen=True)
+class ConsistencyProof:
+    """That one tree is a prefix of another (RFC 6962 section 2.1.2)."""
+
+    path: list[bytes]
+    from_root: bytes
+    to_root: bytes
+
+
+class Queries:
+    """Answers about committed entries. Reads run beside the commits and never wait for them."""
+
+    def __init__(self, ledger: Ledger, store: EntryStore, checkpoints: Checkpoints) -> None:
+        self._ledger, self._store, self._checkpoints = ledger, store, checkpoints
+
+    def head(self, layer: str) -> Head:
+        """Return the newest entry's id, hash and time."""
+        return self._ledger.indexes[layer].head
+
+    def origin(self, layer: str) -> str:
+        """Return a chain's origin."""
+        return self._ledger.indexes[layer].origin
+
+    async def entry(self, layer: str, entry_id: int) -> StoredEntry:
+        """Return one entry.
+
+        Raises:
+            EntryNotFoundError: The chain ends before it, or the id is 0.
+        """
+        index = self._ledger.indexes[layer]
+        _require_entry(index, entry_id)
+        (entry,) = await asyncio.to_thread(self._read, index, [entry_id])
+        return entry
+
+    async def entries(self, layer: str, wanted: Filter) -> AsyncIterator[StoredEntry]:
+        """Yield the entries that a filter asks for, as of now: what is appended meanwhile is not among them.
+
+        Raises:
+            RequestRefusedError: The filter does not fit the chain.
+        """
+        index = self._ledger.indexes[layer]
+        ids = index.select(wanted)
+        for start in range(0, len(ids), _READ_AT_ONCE):
+            for entry in await asyncio.to_thread(self._read, index, ids[start : start + _READ_AT_ONCE]):
+                yield entry
+
+    async def checkpoint(self, layer: str, *, fresh: bool) -> tuple[str, int]:
+        """Return the newest checkpoint's note and size, after making one of the present head when `fresh`.
+
+        Raises:
+            EntryNotFoundError: There is none yet.
+        """
+        if fresh:
+            await self._checkpoints.write(layer)
+        chain = self._ledger.indexes[layer].layer.chain
+        note = await asyncio.to_thread(self._store.checkpoint, chain)
+        if note is None:
+            raise EntryNotFoundError(f"The chain {chain} has no checkpoint yet; ask again with fresh set.")
+        text = note.decode()
+        return text, parse_note(text).checkpoint.size
+
+    async def inclusion(self, layer: str, entry_id: int, size: int) -> InclusionProof:
+        """Prove that an entry is under the tree of a size; 0 takes the newest checkpoint's.
+
+        Raises:
+            EntryNotFoundError: No such entry.
+            NotPossibleYetError: The tree of that size does not hold it, or there is no such tree yet.
+        """
+        index = self._ledger.indexes[layer]
+        _require_entry(index, entry_id)
+        size = size or self._checkpoints.size(layer)
+        _require_size(index, size)
+        if entry_id > size:
+            raise NotPossibleYetError(
+                f"Entry {entry_id} is newer than the tree of size {size}; name a size up to {index.head.size}, or make "
+                "a fresh checkpoint first."
+            )
+        leaves = index.leaves
+        path = await asyncio.to_thread(inclusion_path, leaves, entry_id - 1, size)
+        root = await asyncio.to_thread(root_of, leaves[:size])
+        return InclusionProof(size, leaves[entry_id - 1], path, root)
+
+    async def consistency(self, layer: str, from_size: int, to_size: int) -> ConsistencyProof:
+        """Prove that the tree of one size is a prefix of the tree of another.
+
+        Raises:
+            RequestRefusedError: Not 1 <= from_size <= to_size.
+            NotPossibleYetError: The chain is shorter than to_size.
+        """
+        index = self._ledger.indexes[layer]
+        if not 1 <= from_size <= to_size:
+            raise RequestRefusedError(
+                f"There is no proof from size {from_size} to size {to_size}; name an older size of at least 1 first."
+            )
+        _require_size(index, to_size)
+        leaves = index.leaves
+        path = await asyncio.to_thread(consistency_path, leaves, from_size, to_size)
+        from_root = await asyncio.to_thread(root_of, leaves[:from_size])
+        to_root = await asyncio.to_thread(root_of, leaves[:to_size])
+        return ConsistencyProof(path, from_root, to_root)
+
+    def _read(self, index: ChainIndex, ids: Sequence[int]) -> list[StoredEntry]:
+        chain, layer = index.layer.chain, index.layer.name
+        lines: dict[int, bytes] = {}
+        for first, last in _runs(sorted(ids)):
+            lines.update(enumerate(self._store.read(chain, first, last - first + 1), first))
+        return [StoredEntry(layer, one, lines[one], index.recorded_at_ms(one)) for one in ids]
+
+
+def _runs(ids: Sequence[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for one in ids:
+        if runs and runs[-1][1] == one - 1:
+            runs[-1] = (runs[-1][0], one)
+        else:
+            runs.append((one, one))
+    return runs
+
+
+def _require_entry(index: ChainIndex, entry_id: int) -> None:
+    if not 1 <= entry_id <= index.head.size:
+        newest = f"its ids run from 1 to {index.head.size}" if index.head.size else "it is empty"
+        raise EntryNotFoundError(f"The chain {index.layer.chain} has no entry {entry_id}; {newest}.")
+
+
+def _require_size(index: ChainIndex, size: int) -> None:
+    if size == 0:
+        raise NotPossibleYetError(f"The chain {index.layer.chain} has no checkpoint yet; make a fresh one first.")
+    if size > index.head.size:
+        raise NotPossibleYetError(
+            f"The chain {index.layer.chain} has {index.head.size} entries, so there is no tree of size {size} yet."
+        )

@@ -1,0 +1,130 @@
+"""Reading a chain back at start: is it what this writer committed, and what must be remembered of it?
+
+Up to the newest checkpoint the tree decides: one root fixes every byte of every line, so each line costs two hashes and
+no signature check. From there on every line is judged in full. (Spec section 10, "Start".)
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+
+from receipt_writer.errors import LedgerBehindError, LedgerDamagedError
+from receipt_writer.format.chain import Head, check_link
+from receipt_writer.format.checkpoint import Checkpoint, verify_note
+from receipt_writer.format.entry import parse_line
+from receipt_writer.format.errors import CheckpointError, FormatError
+from receipt_writer.format.policy import TrustedKey
+from receipt_writer.index import ChainIndex
+from receipt_writer.storage.protocol import Mark
+
+
+def replay_chain(
+    index: ChainIndex,
+    lines: Iterable[bytes],
+    keys: Sequence[TrustedKey],
+    *,
+    checkpoint: Checkpoint | None,
+    committed: Mark | None,
+    check_all: bool = False,
+) -> None:
+    """Fill an empty index from a chain's lines; `check_all` judges the lines under the checkpoint in full as well.
+
+    Raises:
+        LedgerDamagedError: A line, the root at the checkpoint, or the hash at the commit point is not what was signed.
+        LedgerBehindError: The chain ends before its checkpoint or its commit point.
+    """
+    source = iter(lines)
+    if checkpoint and checkpoint.size:
+        add = partial(add_checked, keys=keys) if check_all else add_unchecked
+        _replay_under_checkpoint(index, source, checkpoint, committed, add)
+    for line in source:
+        add_checked(index, line, keys)
+        _require_commit_point(index, committed)
+    if committed and index.head.size < committed.size:
+        raise LedgerBehindError(
+            f"The chain {index.layer.chain} ends with entry {index.head.size}, but entry {committed.size} was "
+            "committed; put the newer copy back."
+        )
+
+
+def read_checkpoint(note: bytes | None, index: ChainIndex, keys: Sequence[TrustedKey]) -> Checkpoint | None:
+    """Return the checkpoint of a stored note, None when none was written yet.
+
+    Raises:
+        LedgerDamagedError: The note is not this chain's, or not signed by this ledger's checkpoint key.
+    """
+    if note is None:
+        return None
+    trusted = [key.public_key for key in keys if key.use == "checkpoint"]
+    try:
+        return verify_note(note.decode(), index.origin, trusted)
+    except (CheckpointError, UnicodeDecodeError) as error:
+        raise LedgerDamagedError(
+            f"The checkpoint of the chain {index.layer.chain} cannot be used ({error}); put back the one that belongs "
+            "to these chains and keys."
+        ) from error
+
+
+def _replay_under_checkpoint(
+    index: ChainIndex,
+    source: Iterator[bytes],
+    checkpoint: Checkpoint,
+    committed: Mark | None,
+    add: Callable[[ChainIndex, bytes], None],
+) -> None:
+    chain = index.layer.chain
+    for line in source:
+        add(index, line)
+        _require_commit_point(index, committed)
+        if index.head.size == checkpoint.size:
+            break
+    else:
+        raise LedgerBehindError(
+            f"The chain {chain} ends with entry {index.head.size}, but its checkpoint was signed over "
+            f"{checkpoint.size} entries; put the newer copy back."
+        )
+    if index.frontier.root() != checkpoint.root_hash:
+        raise LedgerDamagedError(
+            f"The first {checkpoint.size} entries of the chain {chain} are not those its checkpoint was signed over; "
+            f"receipt-writer fsck names the first bad one."
+        )
+
+
+def add_unchecked(index: ChainIndex, line: bytes) -> None:
+    """Remember a line without judging it: for a reader who compares the tree's root afterwards, or judges nothing.
+
+    Raises:
+        LedgerDamagedError: The line is not even an object with a hash and a time.
+    """
+    try:
+        members = json.loads(line)
+        head = Head(index.head.size + 1, str(members["hash"]), int(members["recordedAtMs"]))
+        index.add(members, line, head)
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise _damaged(index, "It is not a line of a ledger") from error
+
+
+def add_checked(index: ChainIndex, line: bytes, keys: Sequence[TrustedKey]) -> None:
+    """Judge a line in full against the head before it and the trusted keys, then remember it.
+
+    Raises:
+        LedgerDamagedError: The first check that fails, and the id.
+    """
+    try:
+        entry = parse_line(index.layer.name, line)
+        head = check_link(index.head, entry, keys=keys)
+    except FormatError as error:
+        raise _damaged(index, str(error).removesuffix(".")) from error
+    index.add(entry.fields, line, head)
+
+
+def _require_commit_point(index: ChainIndex, committed: Mark | None) -> None:
+    if committed and index.head.size == committed.size and index.head.hash != committed.hash:
+        raise _damaged(index, "Its hash is not the committed one", ahead=0)
+
+
+def _damaged(index: ChainIndex, why: str, ahead: int = 1) -> LedgerDamagedError:
+    return LedgerDamagedError(
+        f"Entry {index.head.size + ahead} of the chain {index.layer.chain} is not what was recorded. {why}. "
+        "Nothing was changed; put a good copy back."
+    )

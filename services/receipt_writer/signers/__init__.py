@@ -1,0 +1,1 @@
+"""Where signing keys are kept: behind `format.signing.Signer`, a key file for now."""

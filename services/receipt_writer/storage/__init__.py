@@ -1,0 +1,1 @@
+"""Where entries are kept: one protocol, and the JSONL folder behind it."""

@@ -1,0 +1,113 @@
+"""One chain as a file of lines: finding its sound end, streaming it, reading by id, appending."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from receipt_writer.format.canonical import MAX_LINE_BYTES
+from receipt_writer.storage.filesystem import FileSystem, write_all
+
+_CHUNK_BYTES = 1 << 20
+
+
+class ChainFile:
+    """The lines of one chain. The line break 0x0A is the only separator (spec section 3). Calls may raise `OSError`.
+
+    Attributes:
+        end_bytes: Where the last known line ends; known lines are those streamed by `lines` or appended since.
+    """
+
+    def __init__(self, files: FileSystem, path: Path, *, writable: bool) -> None:
+        self.path = path
+        self.end_bytes = 0
+        self._files = files
+        self._handle = files.open(path, append=True) if writable else files.open_to_read(path)
+        self._starts = array("Q")  # where line 1, 2, 3, … starts
+
+    @property
+    def size(self) -> int:
+        """Number of known lines."""
+        return len(self._starts)
+
+    def length_bytes(self) -> int:
+        """Return the file's length, known lines or not."""
+        return self._files.size(self._handle)
+
+    def sound_end(self, committed_bytes: int | None) -> int:
+        """Return where the part ends that may hold entries; what follows is a torn write.
+
+        An unterminated last line is torn. Beyond a known commit point, where nothing was acknowledged, so is all from
+        the first NUL byte's line on: a line never holds one, but a disk that loses power leaves holes of them. Any
+        other damage is left in, for the replay to refuse: a complete bad line is never cut.
+        """
+        position = committed_bytes or 0
+        end = position
+        while chunk := self._files.read_at(self._handle, _CHUNK_BYTES, position):
+            hole = -1 if committed_bytes is None else chunk.find(b"\0")
+            line_break = chunk.rfind(b"\n", 0, len(chunk) if hole < 0 else hole)
+            if line_break >= 0:
+                end = position + line_break + 1
+            if hole >= 0:
+                break
+            position += len(chunk)
+        return end
+
+    def lines(self, end_bytes: int) -> Iterator[bytes]:
+        """Yield the lines up to an offset that follows a line break, remembering where each starts."""
+        self._starts, self.end_bytes = array("Q"), 0
+        position, rest = 0, b""
+        while position < end_bytes:
+            chunk = self._files.read_at(self._handle, min(_CHUNK_BYTES, end_bytes - position), position)
+            if not chunk:
+                return
+            position += len(chunk)
+            *complete, rest = (rest + chunk).split(b"\n")
+            for line in complete:
+                self._remember(len(line))
+                yield line
+            if len(rest) > MAX_LINE_BYTES:  # no entry is that long: let the reader refuse it, do not collect it
+                yield rest
+                return
+
+    def read(self, first_id: int, count: int) -> list[bytes]:
+        """Return up to `count` known lines from `first_id` on, without their line breaks."""
+        last_id = min(first_id + count - 1, len(self._starts))
+        if not 1 <= first_id <= last_id:
+            return []
+        start = self._starts[first_id - 1]
+        end = self._starts[last_id] if last_id < len(self._starts) else self.end_bytes
+        return self.read_bytes(start, end).split(b"\n")[:-1]
+
+    def read_bytes(self, start: int, end: int) -> bytes:
+        """Return the bytes of a part of the file; fewer when it is shorter by now."""
+        parts = []
+        while start < end and (part := self._files.read_at(self._handle, end - start, start)):
+            parts.append(part)
+            start += len(part)
+        return b"".join(parts)
+
+    def append(self, lines: Sequence[bytes]) -> None:
+        """Write lines at the end in one call; they are not known, and not durable, before `sync` and `advance`."""
+        write_all(self._files, self._handle, b"".join(line + b"\n" for line in lines))
+
+    def sync(self) -> None:
+        """Return when the file's content is on the medium."""
+        self._files.sync(self._handle)
+
+    def advance(self, lines: Sequence[bytes]) -> None:
+        """Make appended lines known."""
+        for line in lines:
+            self._remember(len(line))
+
+    def cut(self, length_bytes: int) -> None:
+        """Drop what follows an offset, durably."""
+        self._files.truncate(self._handle, length_bytes)
+        self._files.sync(self._handle)
+
+    def close(self) -> None:
+        """Give the handle back."""
+        self._files.close(self._handle)
+
+    def _remember(self, line_bytes: int) -> None:
+        self._starts.append(self.end_bytes)
+        self.end_bytes += line_bytes + 1

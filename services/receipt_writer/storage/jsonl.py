@@ -1,0 +1,208 @@
+"""The entry store of one machine: a folder of JSONL chains, owned by one process.
+
+    lock  head.json  intents.jsonl  turns.jsonl  turns.checkpoint  decisions.jsonl  decisions.checkpoint
+
+Order of one commit: write every chain, sync every chain, write the head, and only then return. `head_file` says why the
+head's own sync may come later: with the next checkpoint, or at the end.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from receipt_writer.errors import LedgerBehindError, StorageFailedError
+from receipt_writer.format.instant import iso_from_ms
+from receipt_writer.format.signing import Signer
+from receipt_writer.storage.chain_file import ChainFile
+from receipt_writer.storage.filesystem import FileSystem, create_file, read_whole, replace_file, write_all
+from receipt_writer.storage.head_file import CommitPoint, HeadFile, HeadRecord
+from receipt_writer.storage.lock import FolderLock
+from receipt_writer.storage.protocol import Batch, Mark
+
+HEAD_NAME = "head.json"
+INTENTS_NAME = "intents.jsonl"
+
+_STOPPED = "The ledger's storage failed earlier; restart the writer, which recovers what was acknowledged."
+
+
+def chain_path(folder: Path, chain: str) -> Path:
+    """Return where a chain's lines are."""
+    return folder / f"{chain}.jsonl"
+
+
+def checkpoint_path(folder: Path, chain: str) -> Path:
+    """Return where a chain's newest checkpoint is."""
+    return folder / f"{chain}.checkpoint"
+
+
+class JsonlStore:
+    """Satisfies `EntryStore` with files. Opening creates missing files and changes nothing else."""
+
+    def __init__(self, files: FileSystem, lock: FolderLock, chains: Sequence[str], signer: Signer) -> None:
+        """Open the folder that the lock is for; `close` releases the lock.
+
+        Raises:
+            LedgerDamagedError: `head.json` holds no record that this key signed.
+            StorageFailedError: A file could not be opened or read.
+        """
+        self._files, self._folder, self._signer = files, lock.folder, signer
+        self._failed = False
+        self._moving_head = threading.Lock()  # a checkpoint's thread syncs what the committer's thread writes
+        self._sound_ends: dict[str, int] = {}
+        with ExitStack() as opened, self._final_failure("opened"):
+            opened.callback(lock.release)
+            self._chains = {name: ChainFile(files, chain_path(lock.folder, name), writable=True) for name in chains}
+            for file in self._chains.values():
+                opened.callback(file.close)
+            self._intents = files.open(lock.folder / INTENTS_NAME, append=True)
+            opened.callback(lambda: files.close(self._intents))
+            self._head = self._open_head()
+            if self._head:
+                opened.callback(self._head.close)
+            self._record = self._head.record if self._head else HeadRecord(0, 0, {})
+            self._opened = opened.pop_all()
+
+    def committed(self, chain: str) -> Mark | None:
+        """Return how far the last commit reached, None without a head file or for a chain it does not know."""
+        point = self._record.chains.get(chain)
+        return Mark(point.size, point.hash) if point else None
+
+    def lines(self, chain: str) -> Iterator[bytes]:
+        """Yield the chain's lines up to a torn tail."""
+        file, point = self._chains[chain], self._record.chains.get(chain)
+        with self._final_failure("read"):
+            length = file.length_bytes()
+            if point and length < point.length_bytes:
+                raise LedgerBehindError(
+                    f"The chain {chain} has {length} bytes, but {point.length_bytes} were committed (up to entry "
+                    f"{point.size}); put the newer copy back."
+                )
+            end = self._sound_ends[chain] = file.sound_end(point.length_bytes if point else None)
+            yield from file.lines(end)
+
+    def intents(self) -> list[bytes]:
+        """Return the journal's complete lines; an unterminated last one was never acknowledged."""
+        with self._final_failure("read"):
+            length = self._files.size(self._intents)
+            return self._files.read_at(self._intents, length, 0).split(b"\n")[:-1]
+
+    def settle(self, marks: Mapping[str, Mark], intents: Sequence[bytes], now_ms: int) -> list[str]:
+        """Set torn tails aside, sync what the last process may have left in the page cache, begin a new epoch."""
+        with self._final_failure("written"):
+            reports = [report for chain in self._chains if (report := self._set_tail_aside(chain, now_ms))]
+            for file in self._chains.values():
+                file.sync()
+            self._shorten_journal(intents)
+            points = {chain: CommitPoint(m.size, self._chains[chain].end_bytes, m.hash) for chain, m in marks.items()}
+            self._record = HeadRecord(self._record.epoch + 1, self._record.commit + 1, points)
+            if self._head:
+                self._head.write(self._record)
+                self._head.sync()
+            else:
+                self._sync_names()
+                self._head = HeadFile.create(self._files, self._folder / HEAD_NAME, self._record, self._signer)
+                self._opened.callback(self._head.close)
+        return reports
+
+    def commit(self, batch: Batch) -> None:
+        """Write, sync, move the commit point, return."""
+        lines = {chain: [entry.line for entry in entries] for chain, entries in batch.entries.items() if entries}
+        with self._moving_head, self._final_failure("written"):
+            self._require_sole_writer()
+            for chain, added in lines.items():
+                self._chains[chain].append(added)
+            if batch.intents:
+                write_all(self._files, self._intents, b"".join(line + b"\n" for line in batch.intents))
+                self._files.sync(self._intents)
+            for chain in lines:
+                self._chains[chain].sync()
+            for chain, added in lines.items():
+                self._chains[chain].advance(added)
+            if lines:
+                self._move_commit_point({chain: batch.entries[chain][-1].hash for chain in lines})
+
+    def read(self, chain: str, first_id: int, count: int) -> list[bytes]:
+        """Return lines by id. A failed read is this caller's trouble, not the end of the writer."""
+        try:
+            return self._chains[chain].read(first_id, count)
+        except OSError as error:
+            raise StorageFailedError(f"The chain {chain} could not be read: {_reason(error)}.") from error
+
+    def checkpoint(self, chain: str) -> bytes | None:
+        """Return the newest checkpoint's note."""
+        with self._final_failure("read"):
+            return read_whole(self._files, checkpoint_path(self._folder, chain))
+
+    def write_checkpoint(self, chain: str, note: bytes) -> None:
+        """Make the commit point durable, then replace the chain's checkpoint file, whole or not at all."""
+        with self._moving_head, self._final_failure("written"):
+            self._sync_head()
+        with self._final_failure("written"):
+            replace_file(self._files, checkpoint_path(self._folder, chain), note)
+
+    def close(self) -> None:
+        """Make the commit point durable, close every file, and let another process have the folder."""
+        try:
+            if not self._failed:
+                with self._final_failure("written"):
+                    self._sync_head()
+        finally:
+            self._opened.close()
+
+    def _sync_head(self) -> None:
+        if self._head:
+            self._head.sync()
+
+    def _open_head(self) -> HeadFile | None:
+        path = self._folder / HEAD_NAME
+        return HeadFile(self._files, path, self._signer) if read_whole(self._files, path) is not None else None
+
+    def _set_tail_aside(self, chain: str, now_ms: int) -> str | None:
+        file, end = self._chains[chain], self._sound_ends[chain]
+        length = file.length_bytes()
+        if length == end:
+            return None
+        stamp = iso_from_ms(now_ms).replace("-", "").replace(":", "")
+        aside = self._folder / f"{chain}.torn-{stamp}"
+        create_file(self._files, aside, file.read_bytes(end, length))  # kept before it is cut
+        file.cut(end)
+        return f"The chain {chain} ended in {length - end} bytes of a write that was cut off; they are in {aside.name}."
+
+    def _shorten_journal(self, intents: Sequence[bytes]) -> None:
+        path = self._folder / INTENTS_NAME
+        replace_file(self._files, path, b"".join(line + b"\n" for line in intents))
+        self._files.close(self._intents)
+        self._intents = self._files.open(path, append=True)
+
+    def _sync_names(self) -> None:
+        for folder in (self._folder, self._folder.parent, self._folder.parent.parent):
+            self._files.sync_folder(folder)
+
+    def _require_sole_writer(self) -> None:
+        moved = any(file.length_bytes() != file.end_bytes for file in self._chains.values())
+        if moved or not (self._head and self._head.is_undisturbed()):
+            raise OSError("another process wrote to the chains")
+
+    def _move_commit_point(self, hashes: Mapping[str, str]) -> None:
+        moved = {
+            chain: CommitPoint(self._chains[chain].size, self._chains[chain].end_bytes, newest)
+            for chain, newest in hashes.items()
+        }
+        self._record = HeadRecord(self._record.epoch, self._record.commit + 1, {**self._record.chains, **moved})
+        if self._head:
+            self._head.write(self._record)
+
+    @contextmanager
+    def _final_failure(self, done: str) -> Iterator[None]:
+        if self._failed:
+            raise StorageFailedError(_STOPPED)
+        try:
+            yield
+        except OSError as error:
+            self._failed = True
+            raise StorageFailedError(f"The ledger could not be {done}: {_reason(error)}; the writer stops.") from error
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

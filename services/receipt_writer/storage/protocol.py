@@ -1,0 +1,94 @@
+"""The seam between the writer and what keeps the entries."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from receipt_writer.format.entry import Entry
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far a chain reaches: the newest entry's id and hash (0 and the genesis hash when it is empty)."""
+
+    size: int
+    hash: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one commit makes durable: all of it, or the process ends."""
+
+    entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict)  # by chain name, in id order
+    intents: Sequence[bytes] = ()  # journal lines without their line break
+
+
+class EntryStore(Protocol):
+    """Keeps chains of lines, a journal of intents and the newest checkpoints, for one writer process at a time.
+
+    Use: replay `lines` of every chain, `settle`, then `commit` again and again. After a write or sync that failed the
+    store refuses everything: what the medium holds is known only by opening anew (reliability 0.3).
+    """
+
+    def committed(self, chain: str) -> Mark | None:
+        """Return how far the last commit of this chain reached, None when no commit point is known."""
+        ...
+
+    def lines(self, chain: str) -> Iterator[bytes]:
+        """Yield every stored line in order, without its line break; only before `settle`.
+
+        Raises:
+            LedgerBehindError: The chain ends before its commit point.
+            StorageFailedError: It could not be read.
+        """
+        ...
+
+    def intents(self) -> list[bytes]:
+        """Return the journal's complete lines, oldest first."""
+        ...
+
+    def settle(self, marks: Mapping[str, Mark], intents: Sequence[bytes], now_ms: int) -> list[str]:
+        """End the recovery once every chain is judged good: begin a new epoch and shorten the journal to `intents`.
+
+        Returns what was set aside, one sentence each.
+
+        Raises:
+            StorageFailedError: The medium refused.
+        """
+        ...
+
+    def commit(self, batch: Batch) -> None:
+        """Return only when everything in the batch survives `kill -9` and power loss.
+
+        Raises:
+            StorageFailedError: The medium refused, or another process wrote to the chains.
+        """
+        ...
+
+    def read(self, chain: str, first_id: int, count: int) -> list[bytes]:
+        """Return up to `count` lines from `first_id` on (ids count from 1); fewer at the chain's end.
+
+        Raises:
+            StorageFailedError: They could not be read.
+        """
+        ...
+
+    def checkpoint(self, chain: str) -> bytes | None:
+        """Return the newest checkpoint's note, None when there is none.
+
+        Raises:
+            StorageFailedError: It could not be read.
+        """
+        ...
+
+    def write_checkpoint(self, chain: str, note: bytes) -> None:
+        """Replace the chain's checkpoint, durably.
+
+        Raises:
+            StorageFailedError: The medium refused.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let another writer have the chains."""
+        ...

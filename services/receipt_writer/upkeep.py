@@ -1,0 +1,131 @@
+"""What has to happen without anybody asking: checkpoints, and turns that stay silent past their deadline."""
+
+import asyncio
+import logging
+
+from receipt_writer.errors import ReceiptError, StorageFailedError
+from receipt_writer.format.checkpoint import Checkpoint, sign_checkpoint
+from receipt_writer.format.signing import Signer
+from receipt_writer.index import ChainIndex
+from receipt_writer.ledger import Append, Ledger
+from receipt_writer.storage.protocol import EntryStore
+from receipt_writer.writer import Clock, Writer
+
+_log = logging.getLogger(__name__)
+
+CHECKPOINT_ENTRIES = 256
+"""A checkpoint is due after so many new entries …"""
+CHECKPOINT_MS = 30_000
+"""… or when the oldest new entry is so old (spec section 6)."""
+
+
+class Checkpoints:
+    """The newest checkpoint of every chain; made from committed entries only, written one at a time."""
+
+    def __init__(self, ledger: Ledger, store: EntryStore, signer: Signer, sizes: dict[str, int]) -> None:
+        """Start from the sizes of the stored checkpoints, by layer name; 0 for a chain that has none."""
+        self._ledger, self._store, self._signer = ledger, store, signer
+        self._sizes = sizes
+        self._writing = asyncio.Lock()
+
+    def are_due(self, now_ms: int) -> bool:
+        """Say whether some chain should get a checkpoint now."""
+        return any(self._is_due(index, now_ms) for index in self._ledger.indexes.values())
+
+    def size(self, layer: str) -> int:
+        """Return the size of a chain's newest checkpoint, 0 when there is none."""
+        return self._sizes[layer]
+
+    async def write(self, layer: str) -> None:
+        """Make the present head a checkpoint, durably, unless it is one.
+
+        Raises:
+            StorageFailedError: The medium refused.
+        """
+        index = self._ledger.indexes[layer]
+        async with self._writing:
+            head, root = index.head, index.frontier.root()
+            if head.size == self._sizes[layer] and head.size:
+                return
+            note = sign_checkpoint(Checkpoint(index.origin, head.size, root), self._signer)
+            await asyncio.to_thread(self._store.write_checkpoint, index.layer.chain, note.encode())
+            self._sizes[layer] = head.size
+
+    async def write_due(self, now_ms: int) -> None:
+        """Write the checkpoints that are due.
+
+        Raises:
+            StorageFailedError: The medium refused.
+        """
+        for layer, index in self._ledger.indexes.items():
+            if self._is_due(index, now_ms):
+                await self.write(layer)
+
+    async def write_all_new(self) -> None:
+        """Write a checkpoint for every chain that grew since its last one.
+
+        Raises:
+            StorageFailedError: The medium refused.
+        """
+        for layer, index in self._ledger.indexes.items():
+            if index.head.size > self._sizes[layer]:
+                await self.write(layer)
+
+    def _is_due(self, index: ChainIndex, now_ms: int) -> bool:
+        size = self._sizes[index.layer.name]
+        if index.head.size == size:
+            return False
+        # A clock that stepped either way makes a checkpoint early rather than never.
+        age_ms = abs(now_ms - index.recorded_at_ms(size + 1))
+        return index.head.size - size >= CHECKPOINT_ENTRIES or age_ms >= CHECKPOINT_MS
+
+
+class Upkeep:
+    """Looks after checkpoints and deadlines every `every_s` seconds, and at once when 256 entries are new."""
+
+    def __init__(self, ledger: Ledger, writer: Writer, checkpoints: Checkpoints, clock: Clock, every_s: float) -> None:
+        self._ledger, self._writer, self._checkpoints = ledger, writer, checkpoints
+        self._clock, self._every_s = clock, every_s
+        self._wake = asyncio.Event()
+
+    def after_commit(self) -> None:
+        """Look whether a checkpoint is due now."""
+        if self._checkpoints.are_due(self._clock()):
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Run until cancelled; a storage failure ends the writer."""
+        while True:
+            self._wake.clear()
+            try:
+                await self.look_once()
+            except StorageFailedError as failure:
+                _log.critical("%s", failure)
+                self._writer.fail(failure)
+                return
+            await self._pause()
+
+    async def look_once(self) -> None:
+        """Record the turns that are past their deadline, then write the checkpoints that are due.
+
+        Raises:
+            StorageFailedError: A checkpoint could not be written.
+        """
+        now_ms = self._clock()
+        for intent in self._ledger.silent_turns(now_ms):
+            await self._interrupt(self._ledger.interruption(intent))
+        await self._checkpoints.write_due(now_ms)
+
+    async def _interrupt(self, command: Append) -> None:
+        try:
+            entry = await self._writer.append(command.layer, dict(command.draft))
+            turn_id = command.draft["turnId"]
+            _log.warning("Turn %s stayed silent; entry %d records it as interrupted.", turn_id, entry.id)
+        except ReceiptError as refusal:  # it reported in the same moment, or the queue is full: the next look tells
+            _log.info("A silent turn was not recorded as interrupted: %s", refusal)
+
+    async def _pause(self) -> None:
+        try:
+            await asyncio.wait_for(self._wake.wait(), self._every_s)
+        except TimeoutError:
+            return
