@@ -163,7 +163,9 @@ class Link:
                     self._settled.set()
                     await self._leave.wait()
         except sdk.FAILURES as error:
-            self.failure = None if self.opened else self.failure or sdk.why_not_connected(error, self._config)
+            self.failure = (
+                None if self.opened else self.failure or sdk.why_not_connected(error, self._config, shared.log)
+            )
         if not self.opened and not self._leave.is_set() and self.failure is None:
             self._too_slow()
 

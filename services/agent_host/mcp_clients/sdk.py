@@ -90,14 +90,14 @@ async def call_tool(
     return _remote_result(result)
 
 
-def why_not_connected(error: BaseException, config: ServerConfig) -> str:
+def why_not_connected(error: BaseException, config: ServerConfig, log: TextIO) -> str:
     """Returns, as the rest of a sentence, why a server could not be connected and what to do."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, OSError) and config.command is not None:
         return f"its command {config.command!r} cannot be run ({error.strerror}); correct `command` in mcp.json"
     if isinstance(error, MCPError):
-        return _why_refused(error, config)
+        return _why_refused(error, config, log)
     if isinstance(error, httpx2.HTTPError):
         return f"nothing answers at {config.address}; start it, or correct `url` in mcp.json"
     return f"it does not speak MCP as expected ({one_line(str(error))[:200]})"
@@ -126,7 +126,7 @@ def _failed_call(error: MCPError, *, late: bool) -> Failure:
     return Failure("refused", one_line(error.message))
 
 
-def _why_refused(error: MCPError, config: ServerConfig) -> str:
+def _why_refused(error: MCPError, config: ServerConfig, log: TextIO) -> str:
     if error.code == transports.UNAUTHORIZED:
         return "it does not accept the token; check `token_env` or `token_file` in mcp.json"
     if error.code == transports.NOT_SENT:
@@ -134,5 +134,5 @@ def _why_refused(error: MCPError, config: ServerConfig) -> str:
     if error.code == transports.BROKEN:
         return f"there is trouble at {config.address}, {error.message}; look into its log"
     if error.code == _CONNECTION_CLOSED:
-        return "it ended before it listed its tools; its own messages are in the servers' log"
+        return f"it ended before it listed its tools; what it said is in {log.name}"
     return f"it refused the connection ({one_line(error.message)[:200]})"

@@ -39,7 +39,7 @@ _STATUS_OF_KIND: Final = {
     "overloaded_error": _OVERLOADED,
 }
 _REFUSALS: Final = {
-    401: "{host} does not accept the API key (401); check PROMETHEUS_API_KEY, or the file it comes from.",
+    401: "{host} does not accept the API key (401); check PROMETHEUS_API_KEY (or ANTHROPIC_API_KEY).",
     402: "The Anthropic account has no credit for this request (402); add credit, then ask again.",
     403: "This API key may not use {model} (403); choose another PROMETHEUS_MODEL or another key.",
     404: "{host} offers no model named {model} (404); check PROMETHEUS_MODEL and PROMETHEUS_BASE_URL.",
