@@ -64,9 +64,7 @@ def _rounds(messages: Sequence[Message]) -> tuple[Outcomes, ...]:
         found = (results.get(use.id) for use in uses)
         rounds.append(
             tuple(
-                Outcome(result.content, None if result.is_error else _parse(result.content), result.is_error)
-                if result is not None
-                else UNANSWERED
+                Outcome(result.content, _parse(result.content), result.is_error) if result is not None else UNANSWERED
                 for result in found
             )
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_host.providers.offline.conversation import PastTurn
+from agent_host.providers.offline.patterns import pattern
 from agent_host.providers.offline.times.pieces import find_time_words
 from agent_host.providers.offline.wording import tidy
 
@@ -18,23 +18,21 @@ WHICH_ONE = "Which one? Say its number, “all of them”, or “none”."
 SHALL_I_REMEMBER = "Shall I remember that?"
 SHALL_I_BOOK = "Shall I book that?"
 _WHEN = ("When should it be?", "At what time on")
-_WHICH_DAY = "Which day"
-_OPENERS = {WHAT_TO_REMEMBER: "Remember that", WHAT_TO_BOOK: "Book", WHAT_TO_SEARCH: "Search the web for"}
-_ASKED = (*_OPENERS, WHAT_TO_NOTE, WHICH_ONE, SHALL_I_REMEMBER, SHALL_I_BOOK, *_WHEN, _WHICH_DAY)
+_WHICH_DAY = ("Which day did you mean?", "Which day and time did you mean?", "Which day first?")
+_OPENERS = {WHAT_TO_REMEMBER: "Remember that", WHAT_TO_SEARCH: "Search the web for"}
+_WHOLE_LINES = (*_OPENERS, WHAT_TO_BOOK, WHAT_TO_NOTE, WHICH_ONE, SHALL_I_REMEMBER, SHALL_I_BOOK)
 
-_YES = re.compile(
-    r"(?:yes|yeah|yep|yup|sure|ok|okay|please do|do it|do that|go ahead|correct|right|please)\b.*", re.IGNORECASE
-)
-_NO = re.compile(
-    r"(?:no|nope|nah|none|neither|never ?mind|forget it|don'?t|not now|cancel that|leave it)\b.*", re.IGNORECASE
-)
-_ALL = re.compile(r"(?:yes,? )?(?:all|both|all of (?:them|it|those)|everything|all three)", re.IGNORECASE)
+_GO_AHEAD = "(?:please|do|do it|do that|go ahead|book it|book that|remember it|remember that)"
+_YES = pattern(f"(?:yes|yeah|yep|yup|sure|ok|okay|correct|right|{_GO_AHEAD})", f"(?:[,.! ]+{_GO_AHEAD})*[.!]*")
+_NO = pattern(r"(?:no|nope|nah|none|neither|never ?mind|forget it|don.?t|not now|cancel that|leave it)\b.*")
+_ALL = pattern("(?:yes,? )?(?:all|both|all of (?:them|it|those)|everything|all three)")
 _ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1, "one": 1, "two": 2, "three": 3,
     "four": 4, "five": 5,
 }  # fmt: skip
-_ORDINAL = re.compile(r"(?:the |number |no\.? ?|#)*(\w+?)(?:st|nd|rd|th)?(?: one)?", re.IGNORECASE)
+_ORDINAL = pattern(r"(?:the |number |no\.? ?|#)*(?:([0-9]+)(?:st|nd|rd|th|\.)?|([a-z]+))(?: one)?")
 _LONGEST_ANSWER = 300
+_LONGEST_POSITION = 2  # digits
 
 
 @dataclass(frozen=True)
@@ -54,10 +52,9 @@ def read_choice(text: str) -> int | None:
     match = _ORDINAL.fullmatch(plain)
     if match is None:
         return None
-    word = match[1].casefold()
-    if word.isascii() and word.isdigit() and len(word) < 3:  # noqa: PLR2004 - a list is shorter
-        return int(word) or None
-    return _ORDINALS.get(word)
+    if match[1]:
+        return int(match[1]) or None if len(match[1]) <= _LONGEST_POSITION else None
+    return _ORDINALS.get(match[2].casefold())
 
 
 def is_yes(text: str) -> bool:
@@ -71,31 +68,29 @@ def is_no(text: str) -> bool:
 
 
 def _completed(before: Wish, question: str, answer: str) -> Wish | None:
-    """Joins an answer to what was asked before; None when the question was none of ours or this is no answer to it."""
-    asked = next((text for text in (SHALL_I_REMEMBER, SHALL_I_BOOK) if text in question), None)
-    if asked is not None:
-        opener = "Remember that" if asked == SHALL_I_REMEMBER else "Book"
+    """Joins an answer to what was asked before; None when this is no answer to it."""
+    if question in (SHALL_I_REMEMBER, SHALL_I_BOOK):
+        opener = "Remember that" if question == SHALL_I_REMEMBER else "Book"
         return Wish(f"{opener} {before.text}") if is_yes(answer) else None
-    if WHICH_ONE in question:
+    if question == WHICH_ONE:
         choice = read_choice(answer)
         return Wish(before.text, choice) if choice is not None else None
-    opened = next((words for asked, words in _OPENERS.items() if asked in question), None)
-    if opened is not None:
-        return Wish(f"{opened} {answer}")
-    if WHAT_TO_NOTE in question:
+    if question == WHAT_TO_BOOK:
+        return Wish(f"Book {answer} {before.text.strip().partition(' ')[2]}".strip())
+    if question == WHAT_TO_NOTE:
         return Wish(f"{before.text.rstrip(' :.')}: {answer}")
-    return _completed_time(before, question, answer)
+    opener = _OPENERS.get(question, "")
+    return Wish(f"{opener} {answer}") if opener else _completed_time(before, question, answer)
 
 
 def _completed_time(before: Wish, question: str, answer: str) -> Wish | None:
     """Adds a day or a time to a booking; a day that could not be is replaced."""
+    answer = answer if find_time_words(answer).found else f"at {answer}"  # "9", said to "At what time?"
     if not find_time_words(answer).found:
         return None
-    if any(asked in question for asked in _WHEN):
+    if question.startswith(_WHEN):
         return Wish(f"{before.text.rstrip(' .!')} {answer}")
-    if _WHICH_DAY in question:
-        return Wish(f"{find_time_words(before.text).rest().rstrip(' .!')} {answer}")
-    return None
+    return Wish(f"{find_time_words(before.text).rest().rstrip(' .!')} {answer}")
 
 
 def complete(past: Sequence[PastTurn], text: str, is_command: Callable[[str], bool]) -> Wish:
@@ -111,9 +106,23 @@ def complete(past: Sequence[PastTurn], text: str, is_command: Callable[[str], bo
 
 
 def _next(before: Wish, reply: str, said: str, is_command: Callable[[str], bool]) -> Wish:
-    question = reply.rstrip().rpartition("\n")[2]
-    if len(said) > _LONGEST_ANSWER or not any(asked in question for asked in _ASKED) or is_command(said):
+    question = _question(reply)
+    if not question or len(said) > _LONGEST_ANSWER:
+        return Wish(said)
+    agreed = is_yes(said) and question in (SHALL_I_REMEMBER, SHALL_I_BOOK)
+    if not agreed and is_command(said):
         return Wish(said)
     if is_no(said):
         return Wish(said, declined=True)
     return _completed(before, question, said) or Wish(said)
+
+
+def _question(reply: str) -> str:
+    """Returns the question a reply ended in, or "".
+
+    Questions stand on a line of their own and text from tools never does, so that no tool result can ask one. A line
+    in brackets is a note of the host's.
+    """
+    lines = [line for line in reply.splitlines() if line.strip() and not line.startswith("[")]
+    last = lines[-1] if lines else ""
+    return last if last in _WHOLE_LINES or last.startswith(_WHEN) or last.endswith(_WHICH_DAY) else ""

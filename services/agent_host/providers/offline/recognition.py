@@ -18,9 +18,9 @@ from agent_host.providers.offline.talk.arithmetic import answer_arithmetic
 from agent_host.providers.offline.talk.clock import clock_question
 from agent_host.providers.offline.talk.small_talk import beyond_rules, small_talk
 from agent_host.providers.offline.times.clock import Clock, ClockRange
-from agent_host.providers.offline.times.days import Day
+from agent_host.providers.offline.times.days import Day, DayRange
 from agent_host.providers.offline.times.events import Unclear, read_event
-from agent_host.providers.offline.times.format import show_moment
+from agent_host.providers.offline.times.format import show_days, show_moment
 from agent_host.providers.offline.times.pieces import find_time_words
 from agent_host.providers.offline.times.recurrence import Recurrence
 from agent_host.providers.offline.web import intents as web
@@ -35,6 +35,7 @@ _NEGATED = ("n't", "n\u2019t")
 _POLITE = pattern(
     one_of(
         r"(?:hi|hello|hey|ok|okay|so|well|great|thanks|thank you|prometheus|by the way|btw)\b[,!.:]*\s+",
+        r"good (?:morning|afternoon|evening)\b[,!.:]*\s+",
         r"(?:please|also|and|then)\b[,:]*\s+",
         "(?:can|could|would|will) you (?:please |kindly |also )*",
         "(?:i.?d (?:like|love)|i would like|i want)(?: you)? to ",
@@ -78,12 +79,14 @@ _COMMANDS: tuple[Recogniser, ...] = (
     calendar.book,
     memory.remember,
     memory.forget,
+    notes.delete_note,
     notes.find_note,
     calendar.move,
     calendar.cancel,
     calendar.find_free,
     clock_question,
     _arithmetic,
+    calendar.same_for_another_day,
     memory.recall,
     calendar.list_events,
     web.research,
@@ -106,7 +109,10 @@ class OfferBooking:
         times = read_event(words, scene.now, scene.zone)
         if isinstance(times, Unclear):
             return f"I booked nothing. {times.question}" if "past" not in times.question else times.question
-        return f"“{title_of(words.rest())}”, {show_moment(times[0].start, scene.today)}. {SHALL_I_BOOK}"
+        first = times[0]
+        moment = show_moment(first.start, scene.today)
+        when = show_days(first.start, first.end, scene.today) if first.all_day and first.end is not None else moment
+        return f"“{title_of(words.rest())}”, {when}.\n{SHALL_I_BOOK}"
 
 
 def plain_request(text: str) -> str:
@@ -132,8 +138,8 @@ def command(text: str) -> Request | None:
 def _mentioned_event(text: str) -> Request | None:
     """Recognises an event with day and time that nobody asked to book ("Lunch with Ana tomorrow at noon")."""
     words = find_time_words(text)
-    timed = words.first(Clock) is not None or words.first(ClockRange) is not None
-    dated = words.first(Day) is not None or words.first(Recurrence) is not None
+    timed = any(words.first(kind) is not None for kind in (Clock, ClockRange, DayRange))
+    dated = any(words.first(kind) is not None for kind in (Day, DayRange, Recurrence))
     if not timed or not dated or _MUSING.search(text) or _PRONOUN_START.match(text) or "?" in text:
         return None
     title = title_of(words.rest())
@@ -157,7 +163,7 @@ def _statement(text: str) -> Request | None:
     known_verb = any(word in VERBS or word.endswith(_NEGATED) for word in words) or _MUSING.search(text)
     if not known_verb and not _PERSONAL.search(text):
         return None
-    return Say(f"I have booked nothing and stored nothing. {SHALL_I_REMEMBER}")
+    return Say(f"I have booked nothing and stored nothing.\n{SHALL_I_REMEMBER}")
 
 
 _OTHERS: tuple[Recogniser, ...] = (_mentioned_event, beyond_rules, _question, _statement)

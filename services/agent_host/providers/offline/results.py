@@ -12,6 +12,7 @@ from agent_host.providers.protocol import JsonValue
 
 _LONGEST_ERROR = 400
 _MILLISECONDS = 1e11  # a number above it counts milliseconds, not seconds
+_FIRST_YEAR, _LAST_YEAR = 1900, 2200
 _EMPTY: Mapping[str, JsonValue] = {}
 
 
@@ -54,9 +55,12 @@ def moment_of(value: JsonValue, zone: ZoneInfo) -> datetime | None:
     try:
         if isinstance(value, int | float):
             seconds = value / 1000 if value > _MILLISECONDS else value
-            return datetime.fromtimestamp(seconds, UTC).astimezone(zone)
+            moment = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
+            return moment if _FIRST_YEAR < moment.year < _LAST_YEAR else None
         if isinstance(value, str):
             read = datetime.fromisoformat(value)
+            if not _FIRST_YEAR < read.year < _LAST_YEAR:
+                return None
             return read.astimezone(zone) if read.tzinfo is not None else read.replace(tzinfo=zone)
     except (ValueError, OverflowError, OSError):
         return None
@@ -71,5 +75,5 @@ def date_of(row: JsonValue, zone: ZoneInfo, *names: str) -> date | None:
 
 def failure(outcome: Outcome, what: str) -> str:
     """Says in plain words that something did not work and why."""
-    reason = clip(outcome.content, _LONGEST_ERROR)
+    reason = clip(text_of(outcome.data, "message", "error", "detail") or outcome.content, _LONGEST_ERROR)
     return f"I could not {what}: {reason or 'the tool gave no reason'}"

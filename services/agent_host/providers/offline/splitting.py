@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
+
 from agent_host.providers.offline.calendar.booking import Book, title_of
 from agent_host.providers.offline.memory.requests import Remember
 from agent_host.providers.offline.patterns import one_of, pattern
-from agent_host.providers.offline.recognition import LONGEST_SENTENCE, command
+from agent_host.providers.offline.recognition import command
 from agent_host.providers.offline.routine import Request
 from agent_host.providers.offline.times.clock import Clock, ClockRange
 from agent_host.providers.offline.times.pieces import find_time_words
 from agent_host.providers.offline.wording import subject_of
 
 _MOST_PARTS = 6
+_MOST_SEPARATORS = 10
+_LONGEST = 1000  # characters; a longer message is one request
 _AND = "(?:and then|and also|and|then|also|plus)"
-_SEPARATOR = pattern(rf"\s*[,;]?\s+{_AND}\s+|[.;!?]\s+(?:{_AND}\s+)?|\s*\n\s*")
+_SEPARATOR = pattern(rf"[,;]?\s{_AND}\s|[.;!?]\s(?:{_AND}\s)?|\n")
 _STARTS = pattern(
     "(?:please |can you |could you )*",
     one_of(
@@ -62,31 +67,37 @@ def _with_name(part: str, before: Request) -> str:
     return _THEM.sub(lambda _: subject, part) if subject else part
 
 
+def _begins(right: str, ends: Sequence[int], before: Request) -> str | None:
+    """Returns the text of a new request when one begins here: some stretch of it must be able to stand alone.
+
+    `ends` are the places in `right` where the next separators stand, and its end.
+    """
+    rest = right if _STARTS.match(right) else _continued(before, right)
+    if rest is None:
+        return None
+    added = len(rest) - len(right)
+    return rest if any(_complete(rest[: end + added]) is not None for end in ends) else None
+
+
 def _split_once(text: str) -> tuple[str, str] | None:
-    for match in _SEPARATOR.finditer(text):
+    separators = list(islice(_SEPARATOR.finditer(text), _MOST_SEPARATORS))
+    for index, match in enumerate(separators):
         left, right = text[: match.start()].strip(), text[match.end() :].strip()
-        if not left or not right:
-            continue
-        before = _complete(left)
+        before = _complete(left) if left and right else None
         if before is None or (isinstance(before, Remember) and _WISH.search(left) and "and" in match.group()):
             continue
-        rest = right if _STARTS.match(right) else _continued(before, right)
-        if rest is not None and _complete(_first_part(rest)) is not None:
+        ends = [later.start() - match.end() for later in separators[index + 1 :]]
+        rest = _begins(right, [*ends, len(right)], before)
+        if rest is not None:
             return left, _with_name(rest, before)
     return None
-
-
-def _first_part(text: str) -> str:
-    """Returns the first request of what is left, so that a third one does not hide a second."""
-    parts = _split_once(text)
-    return parts[0] if parts is not None else text
 
 
 def split_requests(text: str) -> tuple[str, ...]:
     """Returns the requests of a message, at most six; free text after "take a note:" is one request to its end."""
     parts: list[str] = []
     rest = text
-    while len(parts) < _MOST_PARTS - 1 and len(rest) <= LONGEST_SENTENCE and not _FREE_TEXT.match(rest):
+    while len(parts) < _MOST_PARTS - 1 and len(rest) <= _LONGEST and not _FREE_TEXT.match(rest):
         found = _split_once(rest)
         if found is None:
             break

@@ -20,7 +20,7 @@ from agent_host.providers.offline.results import as_mapping, failure, object_of
 from agent_host.providers.offline.routine import Call, Outcome, Routine, Scene
 from agent_host.providers.offline.times.events import EventTimes, Unclear, read_event
 from agent_host.providers.offline.times.pieces import find_time_words
-from agent_host.providers.offline.wording import capitalised, tidy
+from agent_host.providers.offline.wording import capitalised, clip, tidy
 from agent_host.providers.protocol import JsonValue
 
 _LONGEST_TITLE = 300
@@ -82,10 +82,10 @@ def _booked(outcome: Outcome, scene: Scene) -> str:
         return failure(outcome, "book that")
     row = object_of(outcome, "event")
     event = read_event_row(row, scene)
-    shown = show_event(event, scene) if event is not None else outcome.content
+    shown = show_event(event, scene) if event is not None else clip(outcome.content, _LONGEST_TITLE)
     if as_mapping(outcome.data).get("status") == "exists":
         return f"That is in your calendar already, so I added nothing. {shown}."
-    rule = f" Repeats {show_rule(event.rule)}." if event is not None and event.rule else ""
+    rule = f" Repeats {show_rule(event.rule, scene)}." if event is not None and event.rule else ""
     return f"Booked. {shown}.{rule}"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from agent_host.providers.offline.calendar.looking import list_call, named_period
 from agent_host.providers.offline.calendar.matching import choose, matching, title_words
@@ -17,25 +18,17 @@ from agent_host.providers.offline.calendar.replies import (
 )
 from agent_host.providers.offline.questions import WHICH_ONE
 from agent_host.providers.offline.results import failure, object_of
-from agent_host.providers.offline.routine import Call, Outcome, Routine, Scene
+from agent_host.providers.offline.routine import Call, Calls, Outcome, Outcomes, Routine, Scene
 from agent_host.providers.offline.times.days import Day
 from agent_host.providers.offline.times.events import Unclear, read_event
 from agent_host.providers.offline.times.format import show_days
 from agent_host.providers.offline.times.periods import Period, read_moment
-from agent_host.providers.offline.times.pieces import find_time_words
+from agent_host.providers.offline.times.pieces import TimeWords, find_time_words
 from agent_host.providers.offline.wording import numbered
 from agent_host.providers.protocol import JsonValue
 
 _SHOWN = 9
 _WHOLE_SERIES = re.compile(r"\b(?:all|every|series|recurring|whole|entire|completely)\b", re.IGNORECASE)
-
-
-def _nothing(target: str, period: Period, events: Sequence[Event], scene: Scene) -> str:
-    """Says that no event fits, and what there is instead when a short period was named."""
-    wanted = title_words(target)
-    called = f" called “{wanted}”" if wanted else ""
-    there = f"\nWhat is there:\n{agenda(events, scene)}" if 0 < len(events) < 8 else ""  # noqa: PLR2004 - a short list
-    return f"I found nothing{called} in your calendar, {show_days(period.start, period.end, scene.today)}.{there}"
 
 
 def _which(events: Sequence[Event], scene: Scene) -> str:
@@ -51,6 +44,52 @@ def _deleted(event: Event, outcome: Outcome, scene: Scene) -> str:
 
 
 @dataclass(frozen=True)
+class _Search:
+    """What was found for a person's words: the events of the period looked through, and those that fit."""
+
+    words: TimeWords
+    period: Period
+    events: Sequence[Event]
+    fitting: list[Event]
+    failed: Outcome | None = None
+
+    @property
+    def vague(self) -> bool:
+        """Whether the words name no event at all ("cancel that")."""
+        return not self.words.found and not title_words(self.words.rest())
+
+
+def _search(target: str, scene: Scene) -> Generator[Calls, Outcomes, _Search]:
+    """Looks for the events that words may mean; "on Tuesday", said on a Tuesday, is today or else a week later."""
+    words = find_time_words(target)
+    named = named_period(words, scene)
+    later = Period(named.start + timedelta(weeks=1), named.end + timedelta(weeks=1), named.whole_days)
+    found = _Search(words, named, (), [])
+    for period in (named, later) if _names_this_weekday(words, scene) else (named,):
+        (listed,) = yield (list_call(period),)
+        if listed.is_error:
+            return _Search(words, period, (), [], listed)
+        events = read_events(listed, scene)
+        found = _Search(words, period, events, matching(events, words, scene))
+        if found.fitting:
+            break
+    return found
+
+
+def _nothing(search: _Search, scene: Scene) -> str:
+    """Says that no event fits, and what there is instead when that is little."""
+    wanted, period = title_words(search.words.rest()), search.period
+    called = f" called “{wanted}”" if wanted else ""
+    there = f"\nWhat is there:\n{agenda(search.events, scene)}" if 0 < len(search.events) < _SHOWN else ""
+    return f"I found nothing{called} in your calendar, {show_days(period.start, period.end, scene.today)}.{there}"
+
+
+def _names_this_weekday(words: TimeWords, scene: Scene) -> bool:
+    day = words.first(Day)
+    return day is not None and day.weekday == scene.today.weekday() and not day.week
+
+
+@dataclass(frozen=True)
 class Cancel:
     """Take an event out of the calendar."""
 
@@ -58,21 +97,17 @@ class Cancel:
 
     def run(self, scene: Scene) -> Routine:
         """Finds the event meant and deletes it; asks when several fit, and never drops a series for one of its days."""
-        words = find_time_words(self.target)
-        period = named_period(words, scene)
-        (listed,) = yield (list_call(period),)
-        if listed.is_error:
-            return failure(listed, "look into your calendar, so I cancelled nothing")
-        events = read_events(listed, scene)
-        found = matching(events, words, scene)
-        found = _each_series_once(found) if _WHOLE_SERIES.search(self.target) else found
-        chosen = choose(found, scene.choice) if scene.choice is not None else found
+        search = yield from _search(self.target, scene)
+        if search.failed is not None:
+            return failure(search.failed, "look into your calendar, so I cancelled nothing")
+        series = _WHOLE_SERIES.search(self.target) is not None
+        fitting = _each_series_once(search.fitting) if series else search.fitting
+        chosen = choose(fitting, scene.choice) if scene.choice is not None else fitting
         if not chosen:
-            return _nothing(words.rest(), period, events, scene)
-        vague = not words.found and not title_words(words.rest())
-        if (len(chosen) > 1 or vague) and scene.choice is None:
-            return _which(found, scene)
-        if chosen[0].repeats and not _WHOLE_SERIES.search(self.target):
+            return _nothing(search, scene)
+        if (len(chosen) > 1 or search.vague) and scene.choice is None:
+            return _which(fitting, scene)
+        if chosen[0].repeats and not series:
             return (
                 f"“{chosen[0].title}” repeats, and I can only cancel the whole series, so I cancelled nothing. "
                 f"Say “cancel the whole {chosen[0].title} series” if that is what you want."
@@ -94,18 +129,14 @@ class Move:
 
     def run(self, scene: Scene) -> Routine:
         """Finds the event meant and changes its start; its length stays."""
-        words = find_time_words(self.target)
-        period = named_period(words, scene)
-        (listed,) = yield (list_call(period),)
-        if listed.is_error:
-            return failure(listed, "look into your calendar, so I moved nothing")
-        events = read_events(listed, scene)
-        found = matching(events, words, scene)
-        chosen = choose(found, scene.choice) if scene.choice is not None else found
+        search = yield from _search(self.target, scene)
+        if search.failed is not None:
+            return failure(search.failed, "look into your calendar, so I moved nothing")
+        chosen = choose(search.fitting, scene.choice) if scene.choice is not None else search.fitting
         if not chosen:
-            return _nothing(words.rest(), period, events, scene)
-        if len(chosen) > 1 or (scene.choice is None and not words.found and not title_words(words.rest())):
-            return _which(found, scene)
+            return _nothing(search, scene)
+        if len(chosen) > 1 or (scene.choice is None and search.vague):
+            return _which(search.fitting, scene)
         event = chosen[0]
         call = _move_call(event, self.to, scene)
         if isinstance(call, Unclear):

@@ -8,7 +8,7 @@ from agent_host.providers.offline.calendar.looking import FindFree, ListEvents, 
 from agent_host.providers.offline.patterns import one_of, pattern
 from agent_host.providers.offline.routine import Request
 from agent_host.providers.offline.times.clock import Clock, ClockRange
-from agent_host.providers.offline.times.days import Day
+from agent_host.providers.offline.times.days import Day, DayRange
 from agent_host.providers.offline.times.durations import Offset
 from agent_host.providers.offline.times.pieces import Part, Span, TimeWords, find_time_words
 from agent_host.providers.offline.times.recurrence import Recurrence
@@ -64,6 +64,7 @@ _NEXT = pattern(
     r"\s+(?:(?:my|the|our)\s+)?(?:next\s+)?(?P<what>.+)",
 )  # fmt: skip
 _WHATS_NEXT = pattern(f"{_WHAT_IS} (?:next|coming up)(?: (?:on|in) (?:my|the|our) {_CALENDAR})?")
+_WHAT_ABOUT = pattern("(?:and|what about|how about)(?P<when> .+)")
 _EVENT_WORDS = pattern(
     r"\b",
     one_of(
@@ -97,7 +98,7 @@ _NOT_AN_EVENT = pattern(r"\b(?:notes?|memor(?:y|ies)|facts?|file|files|list|remi
 
 def has_time(words: TimeWords) -> bool:
     """Tells whether a sentence names a day, a time or a repetition."""
-    return any(words.first(kind) is not None for kind in (Day, Clock, ClockRange, Offset, Recurrence, Part))
+    return any(words.first(kind) is not None for kind in (Day, DayRange, Clock, ClockRange, Offset, Recurrence, Part))
 
 
 def book(text: str) -> Request | None:
@@ -149,6 +150,13 @@ def list_events(text: str) -> Request | None:
     words = find_time_words(plain)
     dated = has_time(words) or words.first(Span) is not None
     return ListEvents(plain) if dated and _LIST_DAY.fullmatch(plain) else None
+
+
+def same_for_another_day(text: str) -> Request | None:
+    """Reads "what about Friday?" and "and tomorrow?"."""
+    match = _WHAT_ABOUT.fullmatch(text.rstrip(" ?.!"))
+    words = find_time_words(match["when"]) if match is not None else None
+    return ListEvents(words.text) if words is not None and words.found and not words.rest().strip(" ,") else None
 
 
 def cancel(text: str) -> Request | None:

@@ -13,7 +13,7 @@ from agent_host.providers.offline.routine import Call, Routine, Scene
 from agent_host.providers.offline.times.durations import DAY, HOUR, Duration
 from agent_host.providers.offline.times.format import show_day, show_days, show_minutes, show_moment
 from agent_host.providers.offline.times.periods import Period, read_moment, read_period
-from agent_host.providers.offline.times.pieces import TimeWords, find_time_words
+from agent_host.providers.offline.times.pieces import Part, TimeWords, find_time_words
 from agent_host.providers.offline.wording import bullets, clip, mirrored
 
 _LIMIT = 50
@@ -21,6 +21,7 @@ _COMING_DAYS = 7
 _SEARCHED_DAYS = 120
 _DEFAULT_MINUTES = 30
 _SHOWN_SLOTS = 6
+_DAY_BEGINS = 8  # "a free hour in the morning" is not at six
 
 
 def coming(scene: Scene, days: int) -> Period:
@@ -78,7 +79,7 @@ class NextEvent:
         if not found:
             what = title_words(words.rest())
             return f"I found nothing{f' called “{mirrored(what)}”' if what else ''} ahead in your calendar."
-        return f"{show_event(min(found, key=lambda event: event.start), scene)}."
+        return f"Next: {show_event(min(found, key=lambda event: event.start), scene)}."
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ class FindFree:
         period = read_period(words, scene.now, scene.zone) or coming(scene, _COMING_DAYS)
         if period.end <= scene.now:
             return f"{show_days(period.start, period.end, scene.today)} is over. Which day did you mean?"
-        return (yield from _free_in(period, minutes or _DEFAULT_MINUTES, scene))
+        in_part = words.first(Part) is not None
+        return (yield from _free_in(period, minutes or _DEFAULT_MINUTES, scene, in_part=in_part))
 
 
 def _named_length(text: str) -> int | None:
@@ -123,12 +125,13 @@ def _free_at(moment: datetime, minutes: int, scene: Scene) -> Routine:
     return f"Yes, you are free on {when}." + (f"\nAll day then:\n{agenda(whole, scene)}" if whole else "")
 
 
-def _free_in(period: Period, minutes: int, scene: Scene) -> Routine:
+def _free_in(period: Period, minutes: int, scene: Scene, *, in_part: bool) -> Routine:
     start = max(period.start, scene.now.replace(second=0, microsecond=0))
+    opens = max(period.start.hour, _DAY_BEGINS) if in_part else period.start.hour
     arguments = {"start": start.isoformat(), "end": period.end.isoformat(), "duration": str(minutes)}
     arguments["timezone"] = scene.zone.key
     if not period.whole_days:
-        arguments["working_hours"] = f"{period.start:%H:%M}-{period.end:%H:%M}"
+        arguments["working_hours"] = f"{opens:02d}:{period.start:%M}-{period.end:%H:%M}"
     (outcome,) = yield (Call("calendar_find_free", arguments),)
     if outcome.is_error:
         return failure(outcome, "look for free time")

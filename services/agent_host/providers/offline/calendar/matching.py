@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 from agent_host.providers.offline.calendar.replies import Event
 from agent_host.providers.offline.routine import Scene
-from agent_host.providers.offline.times.days import Day
 from agent_host.providers.offline.times.periods import read_moment
 from agent_host.providers.offline.times.pieces import TimeWords
 from agent_host.providers.offline.wording import coverage, tidy
 
 _GENERIC = re.compile(
     r"\b(?:the|my|our|a|an|all|any|every|everything|meetings?|appointments?|events?|entry|entries|bookings?|thing|one|"
-    r"series|from|in|off|on|calendar|agenda|schedule|occurrences?|of)\b",
+    r"series|that|this|it|them|whole|recurring|from|in|off|on|calendar|agenda|schedule|occurrences?|of)\b",
     re.IGNORECASE,
 )
 _CLOSE = 0.5
@@ -26,12 +25,10 @@ def title_words(target: str) -> str:
 
 
 def _at_time(events: Sequence[Event], words: TimeWords, scene: Scene) -> list[Event]:
-    """Keeps the events that start at the clock time named, on the day named or on any."""
+    """Keeps the events that start at the clock time named; the day has been looked for already."""
     moment = read_moment(words, scene.now, scene.zone)
     if moment is None:
         return list(events)
-    if words.first(Day) is not None:
-        return [event for event in events if event.start == moment and not event.all_day]
     return [event for event in events if event.start.time() == moment.time() and not event.all_day]
 
 

@@ -97,12 +97,12 @@ def moment_in(moment: datetime, zone_name: str) -> str:
         return ""
 
 
-def show_rule(rule: str) -> str:
+def show_rule(rule: str, scene: Scene) -> str:
     """Returns an RRULE in words, such as "every Monday"; the rule itself when it says more than this knows."""
     parts = dict(part.split("=", 1) for part in rule.removeprefix("RRULE:").split(";") if "=" in part)
     unit, interval = _UNITS.get(parts.get("FREQ", "")), parts.get("INTERVAL", "1")
     if unit is None or parts.keys() - {"FREQ", "INTERVAL", "BYDAY", "COUNT", "UNTIL", "WKST"}:
-        return rule
+        return clip(rule, _LONGEST_TITLE)
     codes = parts["BYDAY"].split(",") if "BYDAY" in parts else []
     place = _PLACES.get(codes[0][:-2], "") if codes else ""
     days = joined([_DAYS.get(code[-2:], code) for code in codes])
@@ -114,15 +114,13 @@ def show_rule(rule: str) -> str:
     elif codes:
         each = f"{each} on {days}"
     count = f", {parts['COUNT']} times" if "COUNT" in parts else ""
-    return f"{each}{count}{_until(parts.get('UNTIL', ''))}"
+    return f"{each}{count}{_until(parts.get('UNTIL', ''), scene)}"
 
 
-def _until(value: str) -> str:
-    digits = value[:8]
-    if len(digits) < 8 or not digits.isdigit():  # noqa: PLR2004 - YYYYMMDD
-        return ""
-    last = date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
-    return f", until {last.day}.{last.month}.{last.year}"
+def _until(value: str, scene: Scene) -> str:
+    """Says the last day of a rule; UNTIL is a date, or a time in UTC (RFC 5545 section 3.3.10)."""
+    last = moment_of(value, scene.zone)
+    return f", until {show_day(last.date(), scene.today)}" if last is not None else ""
 
 
 def agenda(events: Iterable[Event], scene: Scene) -> str:

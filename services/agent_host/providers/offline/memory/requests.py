@@ -67,6 +67,8 @@ class Recall:
 
     def run(self, scene: Scene) -> Routine:
         """Searches and lists what fits, with dates."""
+        if self.otherwise and "memory_search" not in scene.tools:
+            return self.otherwise
         (outcome,) = yield (_search(self.wanted, _SHOWN),)
         if outcome.is_error:
             return failure(outcome, "look into my memory")
@@ -92,7 +94,8 @@ class ListMemories:
         memories = read_memories(outcome, scene)
         if not memories:
             return "I remember nothing yet. Tell me with “remember that …”."
-        return f"What I remember, newest first:\n{lines(memories, scene)}"
+        more = "\nThere is more than I can show here." if as_mapping(outcome.data).get("next_cursor") else ""
+        return f"What I remember, newest first:\n{lines(memories, scene)}{more}"
 
 
 def _same_claim(old: Memory, new: str) -> float:
@@ -127,7 +130,9 @@ class Correct:
         if old is None:
             (kept,) = yield (Call("memory_remember", {"body": body}),)
             return failure(kept, "remember that") if kept.is_error else f"I had nothing older on that. Noted: {body}"
-        (changed,) = yield (Call("memory_update", {"id": old.id, "body": body}),)
+        update = Call("memory_update", {"id": old.id, "body": body})
+        replace = Call("memory_remember", {"body": body, "supersedes": old.id})
+        (changed,) = yield (update if update.tool in scene.tools else replace,)
         if changed.is_error:
             return failure(changed, "correct that")
         return f"Corrected. I now remember: {body}\nBefore it was: {line(old, scene)}"

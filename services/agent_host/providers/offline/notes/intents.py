@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_host.providers.offline.notes.requests import AppendNote, FindNote, ListNotes, TakeNote
+from agent_host.providers.offline.notes.requests import AppendNote, DeleteNote, FindNote, ListNotes, TakeNote
 from agent_host.providers.offline.patterns import one_of, pattern
 from agent_host.providers.offline.routine import Request
 from agent_host.providers.offline.wording import tidy
@@ -39,6 +39,10 @@ _FIND = pattern(
     r"(?:notes?\s*(?:about|on|for|called|titled|named|of|with|mentioning|that mentions?|:)?\s+(?P<after>.+?)",
     r"|(?P<title>.+?)\s+notes?)(?:\s+(?:say|says))?",
 )  # fmt: skip
+_DELETE = pattern(
+    "(?:delete|remove|throw away|trash|discard) (?:my |the |our )?",
+    "(?:note (?:called |titled |named |about |on )?(?P<after>.+)|(?P<title>.+?) note)",
+)
 _LIST = pattern(
     "(?:", one_of("list", "show(?: me)?", "what(?:.?s| is| are)?(?: in| are)?", "do i have", "which", "see", "read"),
     r"\s+)?(?:(?:all|any|of)\s+)*(?:(?:my|the)\s+)?notes(?:\s+(?:do i have|are there|list))?",
@@ -67,6 +71,12 @@ def append_note(text: str) -> Request | None:
     if not title or _CALENDAR.fullmatch(title):
         return None
     return AppendNote(title.strip('"“”'), tidy(match["body"]))
+
+
+def delete_note(text: str) -> Request | None:
+    """Reads "delete my note about …"."""
+    match = _DELETE.fullmatch(text.rstrip(" .!"))
+    return DeleteNote(tidy(match["after"] or match["title"]).strip('"“”')) if match is not None else None
 
 
 def find_note(text: str) -> Request | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from textwrap import indent
 
 from agent_host.providers.offline.results import as_mapping, date_of, rows_of, text_of
 from agent_host.providers.offline.routine import Outcome, Scene
@@ -52,10 +53,11 @@ def _line(note: Note, scene: Scene) -> str:
 
 
 def whole_note(row: Mapping[str, JsonValue], scene: Scene) -> str:
-    """Returns a note with its text as it is; a very long one is cut with a word on how much is left out."""
+    """Returns a note with its text, set in by two spaces; a very long one is cut and says by how much."""
     note = read_note(row, scene)
     dated = f", {show_day(note.changed, scene.today)}" if note.changed else ""
     body = note.text.strip()
     left_out = len(body) - _LONGEST_BODY
     rest = f"\n… {left_out} more characters" if left_out > 0 else ""
-    return f"Note “{note.title}”{dated}:\n{body[:_LONGEST_BODY] or '(empty)'}{rest}"
+    quoted = indent(body[:_LONGEST_BODY] or "(empty)", "  ")
+    return f"Note “{note.title}”{dated}:\n{quoted}{rest}"

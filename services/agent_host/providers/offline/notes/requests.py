@@ -101,6 +101,28 @@ class FindNote:
 
 
 @dataclass(frozen=True)
+class DeleteNote:
+    """Throw a note away."""
+
+    query: str
+
+    def run(self, scene: Scene) -> Routine:
+        """Deletes the one note whose title fits; names the notes when it is not one."""
+        (found,) = yield (_search(self.query),)
+        if found.is_error:
+            return failure(found, "search your notes, so I deleted nothing")
+        notes = read_notes(found, scene)
+        titled = _titled(notes, self.query)
+        if len(titled) != 1:
+            there = f" These are near:\n{note_lines(notes, scene)}" if notes else ""
+            return f"No single note is titled “{clip(self.query, 80)}”, so I deleted nothing.{there}"
+        (deleted,) = yield (Call("notes_delete", {"id": titled[0].id}),)
+        if deleted.is_error:
+            return failure(deleted, f"delete “{titled[0].title}”")
+        return f"Deleted the note “{titled[0].title}”; the notes folder keeps it in its trash."
+
+
+@dataclass(frozen=True)
 class ListNotes:
     """Show which notes there are."""
 

@@ -7,8 +7,10 @@ PLUG_IN = (
     "in the environment or in <home>/.env."
 )
 FIRST_SCREEN = (
-    "This is the offline stand-in: plain rules, no language model. It can remember, keep your calendar and notes, and\n"
-    "search, and it says so when something is beyond it. Try “help”.\n" + PLUG_IN
+    "This is the offline stand-in: plain rules, no language model. Try “help”.\n"
+    "It can remember, keep your calendar and notes, and search; it says so when something is beyond it.\n"
+    "To plug a model in, set PROMETHEUS_PROVIDER=anthropic and PROMETHEUS_API_KEY (or ANTHROPIC_API_KEY),\n"
+    "in the environment or in <home>/.env."
 )
 WHO = f"I am prometheus-agent, run by its offline stand-in: plain rules, no language model. {PLUG_IN}"
 NO_GENERAL_KNOWLEDGE = f"I am no language model, so I can't do that. You can say “search the web for …”. {PLUG_IN}"

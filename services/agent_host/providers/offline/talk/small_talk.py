@@ -19,8 +19,10 @@ _THANKS = pattern(
     ),
     "(?:[,!. ]+(?:thanks|thank you|prometheus))?",
 )  # fmt: skip
-_GOODBYE = pattern("(?:bye|goodbye|good night|see you(?: later| soon| tomorrow)?|so long|ciao)")
-_HOW_ARE_YOU = pattern("how are you(?: doing)?(?: today)?|how.?s it going")
+_GOODBYE = pattern(
+    "(?:bye|goodbye|good night|see you(?: later| soon| tomorrow)?|so long|ciao|that.?s all(?: for now)?)"
+)
+_HOW_ARE_YOU = pattern("how are you(?: doing)?(?: today)?|how.?s it going|what.?s up")
 _WHO = pattern(
     one_of(
         "(?:who|what) (?:are|r) you", "are you (?:an? )?(?:ai|bot|robot|human|llm|language model|real|chatgpt|claude)",

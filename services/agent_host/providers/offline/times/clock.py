@@ -83,8 +83,8 @@ def _spoken(tokens: Sequence[Token], index: int) -> Match[Clock]:
     hour = read_number(tokens, at + 1)
     if side not in ("past", "to", "after") or hour is None or not 1 <= hour[1] <= NOON or not 0 < minutes < _MINUTES:
         return None
-    if side == "to" and minutes not in (5, 10, 15, 20, 25):  # "2 to 3" is a range
-        return None
+    if side == "to" and word_at(tokens, start).isdigit() and at == start + 1:
+        return None  # "10 to 12" is a range, "ten to twelve" a time
     half = _half(tokens, hour[0])
     past_midnight = hour[1] * _MINUTES + (minutes if side != "to" else -minutes)
     clock = Clock(past_midnight // _MINUTES or NOON, past_midnight % _MINUTES, half[1] if half else None)
@@ -135,8 +135,8 @@ def _plain(word: str, hour: int, minute: int, end: int) -> Match[Clock]:
     return end, Clock(hour, minute, None)
 
 
-def read_range(tokens: Sequence[Token], index: int) -> Match[ClockRange]:
-    """Reads "from 2 to 3pm", "between noon and 1", "14:00-15:30", "9am until 5pm"."""
+def read_range(tokens: Sequence[Token], index: int, *, after_day: bool = False) -> Match[ClockRange]:
+    """Reads "from 2 to 3pm", "between noon and 1", "14:00-15:30", and "2-3" when a day stands before it."""
     led = words_at(tokens, index, "from", "between") or index
     first = read_clock(tokens, led, bare=True)
     if first is None or word_at(tokens, first[0]) not in _TO:
@@ -147,7 +147,7 @@ def read_range(tokens: Sequence[Token], index: int) -> Match[ClockRange]:
     if last is None:
         return None
     start, end = first[1], last[1]
-    timed = led != index or any(clock.half or clock.minute or clock.hour > NOON for clock in (start, end))
+    timed = after_day or led != index or any(clock.half or clock.minute or clock.hour > NOON for clock in (start, end))
     if not timed:
         return None  # "2-3" alone may be a score or a page range
     if start.half is None and end.half is not None and start.open:

@@ -38,6 +38,8 @@ _HOLIDAYS = (
     ("boxing day", "26 december"), ("new year's eve", "31 december"), ("new year's day", "1 january"),
     ("valentine's day", "14 february"), ("halloween", "31 october"),
 )  # fmt: skip
+_TO = ("to", "until", "till", "through", "-", "\u2013", "\u2014", "and")
+_FIRST_YEAR, _LAST_YEAR = 1900, 2200
 _LEADS = ("on", "for", "this", "next", "coming", "by", "until", "till", "before", "after", "last", "from", "to")
 _LONGEST_MONTH = 31
 _DAYS_IN_WEEK = 7
@@ -56,6 +58,14 @@ class Day:
     weekday: int | None = None
     week: str = ""
     led: bool = True
+
+
+@dataclass(frozen=True)
+class DayRange:
+    """Several days in a row, the last one included."""
+
+    first: Day
+    last: Day
 
 
 def weekday_at(tokens: Sequence[Token], index: int, *, led: bool) -> int | None:
@@ -128,7 +138,7 @@ def _ordinal(tokens: Sequence[Token], index: int) -> Match[int]:
 def _year(tokens: Sequence[Token], index: int) -> tuple[int, str]:
     at = words_at(tokens, index, ",") or index
     value = read_digits(tokens, at)
-    return (at + 1, f" {value}") if value is not None and 1900 < value < 2200 else (index, "")  # noqa: PLR2004 - years
+    return (at + 1, f" {value}") if value is not None and _FIRST_YEAR < value < _LAST_YEAR else (index, "")
 
 
 def _calendar(tokens: Sequence[Token], index: int) -> Match[Day]:
@@ -181,14 +191,48 @@ def read_day(tokens: Sequence[Token], index: int) -> Match[Day]:
     return None
 
 
+def _joiner(tokens: Sequence[Token], index: int, *, led: bool) -> int | None:
+    """Returns the index after the word between two days; "and" is one only after "between" or "from"."""
+    word = word_at(tokens, index)
+    return index + 1 if word in _TO and (word != "and" or led) else None
+
+
+def read_day_range(tokens: Sequence[Token], index: int) -> Match[DayRange]:
+    """Reads "from 10 to 12 December", "December 10-12", "from Monday to Wednesday"."""
+    led = words_at(tokens, index, "from", "between")
+    at = led or words_at(tokens, index, "on", "for") or index
+    number = _ordinal(tokens, at)
+    joint = _joiner(tokens, number[0], led=led is not None) if number is not None else None
+    if number is not None and joint is not None:
+        last = _calendar(tokens, joint)
+        if last is None or " " not in last[1].words:
+            return None
+        return last[0], DayRange(Day(f"{number[1]} {last[1].words.partition(' ')[2]}"), last[1])
+    first = read_day(tokens, at)
+    joint = _joiner(tokens, first[0], led=led is not None) if first is not None else None
+    if first is None or joint is None:
+        return None
+    last = read_day(tokens, joint) or _same_month(tokens, joint, first[1])
+    return (last[0], DayRange(first[1], last[1])) if last is not None else None
+
+
+def _same_month(tokens: Sequence[Token], index: int, first: Day) -> Match[Day]:
+    """Reads the bare number that ends "December 10-12"."""
+    number = _ordinal(tokens, index)
+    month = first.words.partition(" ")[2]
+    if number is None or month.partition(" ")[0] not in _MONTHS or word_at(tokens, number[0]) in (":", "am", "pm"):
+        return None
+    return number[0], Day(f"{number[1]} {month}")
+
+
 def parse_date(words: str, today: date) -> date | None:
-    """Asks `dateparser` for the date, future ones first; None for a date that does not exist (30 February)."""
+    """Asks `dateparser` for the date, future ones first; None for one that does not exist or is centuries away."""
     import dateparser  # 0.14 s: loaded at the first date
 
     base = datetime.combine(today, time())
     settings = {"RELATIVE_BASE": base, "PREFER_DATES_FROM": "future", "DATE_ORDER": "DMY"}
     found: datetime | None = dateparser.parse(words, languages=["en"], settings=settings)
-    return found.date() if found is not None else None
+    return found.date() if found is not None and _FIRST_YEAR < found.year < _LAST_YEAR else None
 
 
 def resolve_day(day: Day, today: date) -> date | None:
@@ -207,3 +251,13 @@ def resolve_day(day: Day, today: date) -> date | None:
         monday = today - timedelta(days=today.weekday())
         return found + timedelta(weeks=1) if found < monday + timedelta(days=_DAYS_IN_WEEK) else found
     return found + timedelta(weeks=1) if day.week == "after" else found
+
+
+def resolve_range(days: DayRange, today: date) -> tuple[date, date] | None:
+    """Returns the first and the last day; None when one does not exist or the last comes first."""
+    first, last = resolve_day(days.first, today), resolve_day(days.last, today)
+    if first is None or last is None:
+        return None
+    if last < first and days.last.weekday is not None:  # "from Thursday to Monday"
+        last += timedelta(weeks=1)
+    return (first, last) if first <= last else None

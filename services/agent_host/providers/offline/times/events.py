@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from agent_host.providers.offline.times.clock import NOON, Clock, ClockRange, Half
-from agent_host.providers.offline.times.days import Day, resolve_day
+from agent_host.providers.offline.times.days import Day, DayRange, resolve_day, resolve_range
 from agent_host.providers.offline.times.durations import DAY, Duration, Offset
 from agent_host.providers.offline.times.format import show_day, show_moment
 from agent_host.providers.offline.times.pieces import AllDay, Part, TimeWords, Until
@@ -18,6 +18,7 @@ from agent_host.providers.offline.times.zones import Zone
 _NIGHT_ENDS = 5
 _DOUBTFUL_HOURS = range(5, 9)  # "at 5" may be either half of the day; "at 10" or "at 2" is taken as it sounds
 _WEEK = 7
+_MOST_DAYS = 10
 _EVENING = re.compile(
     r"\b(dinner|supper|drinks?|party|concert|cinema|movie|film|theatre|theater|evening|night)\b", re.IGNORECASE
 )
@@ -76,6 +77,8 @@ def _settle(words: TimeWords, clock: Clock) -> tuple[time, tuple[str, ...]]:
 def _days(words: TimeWords, today: date) -> tuple[date, ...] | Unclear:
     """Resolves the days named; a weekday beside a calendar date only confirms it."""
     named = words.all(Day)
+    if len(named) > _MOST_DAYS:
+        return Unclear(f"That names {len(named)} days, and I book at most {_MOST_DAYS} at once. Which day first?")
     resolved: list[tuple[Day, date]] = []
     for day in named:
         found = resolve_day(day, today)
@@ -197,6 +200,19 @@ def _one(words: TimeWords, day: date, named: bool, now: datetime, zone: ZoneInfo
     return _repeated(words, event, now)
 
 
+def _several_days(words: TimeWords, span: DayRange, zone: ZoneInfo, today: date) -> tuple[EventTimes, ...] | Unclear:
+    """Books days in a row as one all-day event."""
+    days = resolve_range(span, today)
+    if days is None:
+        return Unclear(f"I can't tell which days {span.first.words} to {span.last.words} are. Which day did you mean?")
+    if days[0] < today:
+        return _past(show_day(days[0], today))
+    if _clock(words) is not None:
+        return Unclear("I book several days in a row as whole days, without a time. Which day did you mean?")
+    start, end = datetime.combine(days[0], time()), datetime.combine(days[1], time()) + timedelta(days=1)
+    return (EventTimes(start, end, all_day=True, zone=zone, rule=None, assumed=()),)
+
+
 def read_event(words: TimeWords, now: datetime, zone: ZoneInfo) -> tuple[EventTimes, ...] | Unclear:
     """Works out the times of a booking; several days named in a list give one event each.
 
@@ -211,6 +227,9 @@ def read_event(words: TimeWords, now: datetime, zone: ZoneInfo) -> tuple[EventTi
         length = words.first(Duration)
         end = start + timedelta(minutes=length.minutes) if length is not None else None
         return (EventTimes(start, end, all_day=False, zone=used, rule=None, assumed=()),)
+    span = words.first(DayRange)
+    if span is not None:
+        return _several_days(words, span, used, here.date())
     days = _days(words, here.date())
     if isinstance(days, Unclear):
         return days

@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from agent_host.providers.offline.times.clock import NOON, Clock, ClockRange, Half
-from agent_host.providers.offline.times.days import Day, resolve_day
+from agent_host.providers.offline.times.days import Day, DayRange, resolve_day, resolve_range
 from agent_host.providers.offline.times.pieces import Part, PartName, Span, TimeWords
 
 _HOURS: dict[PartName, tuple[int, int]] = {
@@ -70,16 +70,15 @@ def _at(day: date, said: ClockRange, zone: ZoneInfo) -> Period:
 
 def _named_days(words: TimeWords, today: date) -> tuple[date, date] | None:
     """Returns the first and last day a sentence names; a part of this day names today."""
+    span = words.first(DayRange)
+    if span is not None:
+        return resolve_range(span, today)
     part, named = words.first(Part), words.all(Day)
     if not named:
         return (today, today) if part is not None and part.today else None
     days = [resolve_day(each, today) for each in named]
-    first, last = days[0], days[-1]
-    if first is None or last is None:
-        return None
-    while last < first:  # "from Monday to Wednesday", said on a Tuesday
-        last += timedelta(weeks=1)
-    return first, last
+    known = [day for day in days if day is not None]
+    return (min(known), max(known)) if len(known) == len(days) else None
 
 
 def read_period(words: TimeWords, now: datetime, zone: ZoneInfo) -> Period | None:

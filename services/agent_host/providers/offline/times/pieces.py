@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
 from agent_host.providers.offline.times.clock import Clock, ClockRange, read_clock, read_range
-from agent_host.providers.offline.times.days import Day, read_day, weekday_at
+from agent_host.providers.offline.times.days import Day, DayRange, read_day, read_day_range, weekday_at
 from agent_host.providers.offline.times.durations import Duration, Offset, read_duration, read_offset
 from agent_host.providers.offline.times.recurrence import Count, Recurrence, read_count, read_recurrence
 from agent_host.providers.offline.times.tokens import Match, Token, read_number, tokenize, word_at, words_at
@@ -58,7 +58,7 @@ class AllDay:
 
 
 Piece: TypeAlias = (
-    Day | Clock | ClockRange | Duration | Offset | Part | Span | Recurrence | Count | Until | AllDay | Zone
+    Day | DayRange | Clock | ClockRange | Duration | Offset | Part | Span | Recurrence | Count | Until | AllDay | Zone
 )
 _Kind = TypeVar("_Kind", bound=Piece)
 
@@ -191,6 +191,7 @@ _READERS: tuple[Callable[[Sequence[Token], int], tuple[int, Piece] | None], ...]
     read_count,
     _read_until,
     read_recurrence,
+    read_day_range,
     read_range,
     read_offset,
     _read_led_day,
@@ -205,6 +206,9 @@ def _read_any(tokens: Sequence[Token], index: int, *, after_day: bool) -> tuple[
     part = _read_part(tokens, index, after_day=after_day)
     if part is not None:
         return part
+    span = read_range(tokens, index, after_day=True) if after_day and read_day_range(tokens, index) is None else None
+    if span is not None:
+        return span
     return next((match for reader in _READERS if (match := reader(tokens, index)) is not None), None)
 
 

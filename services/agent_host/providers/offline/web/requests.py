@@ -18,6 +18,8 @@ _MEMORIES = 6
 _FITS = 0.5
 _LONGEST_SNIPPET = 200
 _NO_CONCLUSIONS = "I am no language model: this lists what was found and draws no conclusions from it."
+_SEARCH = "search the web"
+_STATUSES = ("ok", "empty", "blocked", "rate_limited", "timed_out", "failed")
 _FILLER = frozenset(("research", "compare", "report", "please", "find", "look", "investigate", "study", "topic"))
 
 
@@ -28,6 +30,16 @@ def _result(row: Mapping[str, JsonValue]) -> str:
     published = text_of(row, "published", "date")[:10]
     dated = f" ({published})" if published else ""
     return f"{title}{dated}{f': {snippet}' if snippet else ''}\n  {url}"
+
+
+def _status(outcome: Outcome) -> str:
+    """Returns the search's own word for how it went, from the structured answer or from the start of its text."""
+    said = text_of(outcome.data, "status") or outcome.content.partition(":")[0]
+    return said if said in _STATUSES else ""
+
+
+def _failed(outcome: Outcome) -> str:
+    return failure(Outcome(outcome.content.removeprefix(f"{_status(outcome)}: "), outcome.data, is_error=True), _SEARCH)
 
 
 def _results(outcome: Outcome) -> str:
@@ -52,11 +64,11 @@ class SearchWeb:
         if not content_words(self.query):
             return WHAT_TO_SEARCH
         (outcome,) = yield (Call("search_web", {"query": self.query, "max_results": _RESULTS}),)
-        if outcome.is_error:
-            return failure(outcome, "search the web")
         found = _results(outcome)
-        if not found:
+        if _status(outcome) == "empty" or not (found or outcome.is_error):
             return f"The web search for “{clip(self.query, 80)}” found nothing."
+        if outcome.is_error:
+            return _failed(outcome)
         return f"Found on the web{_provider(outcome)} for “{clip(self.query, 80)}”:\n{found}"
 
 
@@ -76,15 +88,19 @@ class Research:
             known = _known(remembered, query, scene)
         if "search_web" in scene.tools:
             (searched,) = yield (Call("search_web", {"query": query, "max_results": _RESULTS}),)
-            if searched.is_error:
-                found = failure(searched, "search the web")
-            else:
-                found = _results(searched)
-                found = f"From the web{_provider(searched)}:\n{found}" if found else "The web search found nothing."
+            found = _found(searched)
         else:
             found = "No web search tool is connected, so this is from memory alone."
         subject = clip(mirrored(self.subject), 120)
         return "\n\n".join(filter(None, (f"On {subject}:", known, found, _NO_CONCLUSIONS)))
+
+
+def _found(outcome: Outcome) -> str:
+    results = _results(outcome)
+    if results and not outcome.is_error:
+        return f"From the web{_provider(outcome)}:\n{results}"
+    failed = outcome.is_error and _status(outcome) != "empty"
+    return _failed(outcome) if failed else "From the web: nothing."
 
 
 def _known(outcome: Outcome, query: str, scene: Scene) -> str:

@@ -1,0 +1,1 @@
+"""Cases whose outcome is certain: run on every change, all must pass."""
