@@ -9,7 +9,7 @@ on the way in and on the way out by the same function.
 from __future__ import annotations
 
 import json
-from typing import Never
+from collections import Counter
 
 import msgspec
 
@@ -133,7 +133,7 @@ def _refuse_long(data: bytes) -> None:
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        name = next(name for index, (name, _) in enumerate(pairs) if name in dict(pairs[:index]))
+        name = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
         raise SchemaError(name, "present once in its object")
     return members
 
@@ -145,10 +145,4 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _fraction(_digits: str) -> Never:
-    raise EncodingError("A number has a fraction, an exponent, or is NaN or infinite; only integers are allowed.")
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_float=_fraction, parse_constant=_fraction
-)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)

@@ -19,6 +19,14 @@ A Merkle proof or a signature that does not hold is an answer (`False`), not an 
 
 from __future__ import annotations
 
+_SHOWN_CHARACTERS = 80
+
+
+def shown(name: str) -> str:
+    """Return a name from a stranger's bytes as a message may show it: at most 80 characters, all printable."""
+    cut = name if len(name) <= _SHOWN_CHARACTERS else name[:_SHOWN_CHARACTERS] + "…"
+    return cut if cut.isprintable() else ascii(cut)
+
 
 class FormatError(Exception):
     """Base of every error of the format: one sentence, and the name of the check that failed."""
@@ -36,13 +44,13 @@ class SchemaError(FormatError):
     """A member breaks the table.
 
     `path` names the member from the outermost object (`tools[0].status`), `accepted` says in words what belongs there.
-    Neither repeats the refused value, which may be long or private.
+    Neither repeats the refused value, which may be long or private; a stranger's name for a member is cut to be shown.
     """
 
     check = "schema"
 
     def __init__(self, path: str, accepted: str) -> None:
-        super().__init__(f"{path or 'The value'} must be {accepted}.")
+        super().__init__(f"{shown(path) if path else 'The value'} must be {accepted}.")
         self.path = path
         self.accepted = accepted
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from receipt_writer.format.errors import UnsupportedError
+from receipt_writer.format.errors import UnsupportedError, shown
 from receipt_writer.format.instant import MAX_MS
 from receipt_writer.format.kinds import (
     Base64,
@@ -62,7 +62,9 @@ class Layer:
             UnsupportedError: this build knows no such form of this layer.
         """
         if name not in self.forms:
-            raise UnsupportedError("form", f"{self.name} has no form {name!r} here; known: {' '.join(self.forms)}.")
+            raise UnsupportedError(
+                "form", f"{self.name} has no form {shown(name)} here; known: {' '.join(self.forms)}."
+            )
         return self.forms[name]
 
 
@@ -205,7 +207,7 @@ def layer(name: str) -> Layer:
         UnsupportedError: this build knows no such layer.
     """
     if name not in LAYERS:
-        raise UnsupportedError("layer", f"There is no layer {name!r} here; known: {' '.join(LAYERS)}.")
+        raise UnsupportedError("layer", f"There is no layer {shown(name)} here; known: {' '.join(LAYERS)}.")
     return LAYERS[name]
 
 
@@ -219,7 +221,7 @@ def layer_of_chain(chain: str) -> Layer:
         if candidate.chain == chain:
             return candidate
     known = " ".join(candidate.chain for candidate in LAYERS.values())
-    raise UnsupportedError("layer", f"There is no chain {chain!r} here; known: {known}.")
+    raise UnsupportedError("layer", f"There is no chain {shown(chain)} here; known: {known}.")
 
 
 def describe_table() -> object:

@@ -195,9 +195,9 @@ def test_a_wrong_place_or_signer_makes_no_line(changes: dict[str, Any], words: s
 
 
 def test_unknown_layers_and_forms_make_no_line() -> None:
-    with pytest.raises(UnsupportedError, match="no layer 'L99'"):
+    with pytest.raises(UnsupportedError, match="no layer L99"):
         build({}, "L99")
-    with pytest.raises(UnsupportedError, match="no form 'v1'"):
+    with pytest.raises(UnsupportedError, match="no form v1"):
         build({}, "L10", "v1")
 
 
