@@ -1,0 +1,1 @@
+"""The memory MCP server: facts and episodes of one person, found again by what they say."""

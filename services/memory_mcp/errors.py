@@ -1,0 +1,103 @@
+"""Errors of the memory server; each message is one sentence that may reach a tool caller.
+
+MemoryServerError                 base
+├── InvalidArgumentError          an argument cannot be used; the sentence says what to send instead
+├── UnknownMemoryError            no memory has this id
+├── NotCurrentError               the memory was superseded or forgotten, so it cannot be changed
+├── IdempotencyConflictError      the key was used before, for other content
+└── StoreError                    the store did not do what was asked; nothing was changed
+    ├── StoreBusyError            another process holds the write lock; asking again helps
+    ├── StoreReadOnlyError        the file or its folder cannot be written
+    ├── StoreFullError            no space is left
+    ├── StoreDiskError            the disk failed to read or write
+    ├── StoreDamagedError         the file is cut short, overwritten or no memory store
+    └── StoreTooNewError          a newer version of the program wrote the store
+"""
+
+from __future__ import annotations
+
+from service_runtime.errors import ServiceError
+
+
+class MemoryServerError(ServiceError):
+    """Base of every error of the memory server: one sentence, no path, no SQL."""
+
+
+class InvalidArgumentError(MemoryServerError):
+    """An argument cannot be used as it is."""
+
+
+class UnknownMemoryError(MemoryServerError):
+    """No memory has the id that was given."""
+
+    def __init__(self, memory_id: str) -> None:
+        super().__init__(f"There is no memory {memory_id!r}; take an id from memory_search or memory_list.")
+
+
+class NotCurrentError(MemoryServerError):
+    """A memory that was superseded or forgotten cannot be changed any more."""
+
+
+class IdempotencyConflictError(MemoryServerError):
+    """An idempotency key came back with other content."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"The idempotency_key {key!r} was already used for other content; send a new key.")
+
+
+class StoreError(MemoryServerError):
+    """The store did not do what was asked, and nothing was changed."""
+
+
+class StoreBusyError(StoreError):
+    """Another process holds the write lock for longer than this one waits."""
+
+    def __init__(self) -> None:
+        super().__init__("The memory store is busy: another process is writing to it; nothing was changed, try again.")
+
+
+class StoreReadOnlyError(StoreError):
+    """The database file or its folder cannot be written."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The memory store cannot be written: its file or folder is read-only; nothing was changed, "
+            "make the folder that `memory-mcp --where` prints writable.",
+        )
+
+
+class StoreFullError(StoreError):
+    """The disk has no space left."""
+
+    def __init__(self) -> None:
+        super().__init__("The memory store cannot grow: the disk is full; nothing was changed, free some space.")
+
+
+class StoreDiskError(StoreError):
+    """The disk failed to read or write."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The memory store cannot be used: the disk failed to read or write it; nothing was changed, "
+            "check the disk and try again.",
+        )
+
+
+class StoreDamagedError(StoreError):
+    """The database file is cut short, overwritten, or no memory store at all."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The memory store is damaged (its file is cut short, overwritten or no such store) and was left as it is; "
+            "put a good copy into the folder that `memory-mcp --where` prints, or move the file away to start afresh.",
+        )
+
+
+class StoreTooNewError(StoreError):
+    """A newer version of the program wrote the store."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"The memory store has schema {found}, this program knows up to {known}; it was left as it is, "
+            "update prometheus-agent.",
+        )

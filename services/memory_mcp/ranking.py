@@ -1,0 +1,284 @@
+"""Which memories answer a query, and in what order: the measured design of the memory service. Pure.
+
+    score = lexical + .6 · best neighbour + .3 · best next neighbour + .6 · episode + .3 · subject named
+
+* `lexical` is BM25 over the live memories of the searched scope, divided by the query's best. The statistics are those
+  of the scope alone: what another scope holds changes neither order nor cost.
+* Neighbours are the memories one and two places away in the same conversation: the answer often stands next to the
+  words of the question.
+* `episode` is BM25 over the conversation as a whole, divided by its best.
+* A memory without a conversation simply has no neighbour and no episode part.
+
+Relevance floor: `coverage` is the share of the query's content words that a memory and its direct neighbours hold,
+weighted by rarity, names three times. When no memory covers a fifth, the query is about something else and nothing is
+returned. Rarity is that of a store of at least 1,000 memories, so that a small store does not turn every word into
+evidence.
+
+LoCoMo (1,536 questions, one scope a conversation): recall@10 .77; floor: 0.5 % of answerable questions are lost,
+72 % of questions put to the wrong conversation return nothing (1,500 of one kind, people talking about their lives).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memory_mcp.terms import QueryTerms
+
+Posting = tuple[int, int, int, int | None, int | None]
+"""Memory number, how often the term occurs in it, its words, its episode's number, its position there."""
+
+
+_STEPS = ((-1, 1), (-2, 2))
+_LEAST_READ = 2
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Every number of the ranking, so that a measurement can change one at a time."""
+
+    saturation: float = 0.9
+    """BM25 k1: how soon more of the same word stops to count."""
+    length_penalty: float = 0.3
+    """BM25 b of a memory: memories are short, so length says little."""
+    episode_saturation: float = 1.2
+    episode_length_penalty: float = 0.75
+    neighbour: float = 0.6
+    next_neighbour: float = 0.3
+    episode: float = 0.6
+    subject: float = 0.3
+    pool: int = 150
+    """Memories with the best lexical and episode parts that are looked at further; nothing is lost from 100 on."""
+    floor: float = 0.2
+    """Coverage that the best memory must reach for the query to be answered at all."""
+    hit_floor: float = 0.1
+    """Coverage below which a memory is left out of an answer."""
+    name: float = 3.0
+    """How much more a name in the query says than another word."""
+    background: int = 1000
+    """Memories a store is taken to have at least when rarity is judged for the floor."""
+    read_least: int = 3000
+    read_share: float = 0.1
+    """Postings read for one query: so many, or this share of the memories, rarest words first. The other words are
+    looked up only in the memories that those found, so that the work stays bounded in a large store."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What the index knows about the searched scopes.
+
+    `frequencies` says in how many memories each term of the query is, `postings` has the rarer of them, `episodes`
+    gives the words of every conversation by its number.
+    """
+
+    memories: int
+    words: int
+    episodes: Mapping[int, int]
+    frequencies: Mapping[str, int]
+    postings: Mapping[str, Sequence[Posting]]
+
+
+LookUp = Callable[[Sequence[str], Sequence[int]], Mapping[str, Sequence[Posting]]]
+"""Reads the postings of some terms in some memories only."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A memory and the parts of its score, each 0 to 1 before it is weighted."""
+
+    number: int
+    lexical: float
+    neighbour: float
+    next_neighbour: float
+    episode: float
+    coverage: float
+
+
+def terms_to_read(frequencies: Mapping[str, int], memories: int, weights: Weights) -> tuple[str, ...]:
+    """Returns the terms whose postings are read whole: the rarest that the budget allows, and two in any case."""
+    left = max(weights.read_least, weights.read_share * memories)
+    chosen: list[str] = []
+    for term in sorted(frequencies, key=lambda term: (frequencies[term], term)):
+        left -= frequencies[term]
+        if left < 0 and len(chosen) >= _LEAST_READ:
+            break
+        chosen.append(term)
+    return tuple(chosen)
+
+
+def candidates(
+    query: QueryTerms,
+    corpus: Corpus,
+    weights: Weights,
+    look_up: LookUp,
+    allowed: Container[int] | None = None,
+) -> list[Candidate]:
+    """Returns the memories that may answer a query, in no order; none when the query is about something else.
+
+    `allowed` are the memories that may be returned; the others still count as neighbours and as evidence.
+    """
+    tally = _Tally({}, {}, {})
+    _add(tally, query, corpus, weights, corpus.postings)
+    eligible = tally.scores if allowed is None else [number for number in tally.scores if number in allowed]
+    episodes = _episode_scores(corpus, weights)
+    pool = _pool(tally, eligible, episodes, weights)
+    if not pool:
+        return []
+    neighbours = _neighbours(pool, tally.places)
+    involved = {*pool, *(other for near, far in neighbours.values() for other in (*near, *far))}
+    frequent = [term for term in corpus.frequencies if term not in corpus.postings]
+    _add(tally, query, corpus, weights, look_up(frequent, sorted(involved)) if frequent else {})
+    best = max(tally.scores[number] for number in involved)
+    coverage = _Coverage(query, corpus, weights)
+    found = []
+    for number in pool:
+        near, far = neighbours.get(number, ((), ()))
+        seen = tally.seen[number]
+        for other in near:
+            seen |= tally.seen[other]
+        found.append(
+            Candidate(
+                number=number,
+                lexical=tally.scores[number] / best,
+                neighbour=max([tally.scores[other] for other in near], default=0.0) / best,
+                next_neighbour=max([tally.scores[other] for other in far], default=0.0) / best,
+                episode=episodes.get(tally.places[number][0], 0.0),
+                coverage=coverage.of(seen),
+            ),
+        )
+    return _above_floor(found, query, weights)
+
+
+def total(candidate: Candidate, weights: Weights, *, subject_named: bool) -> tuple[float, dict[str, float]]:
+    """Returns the score of a candidate and what each part adds to it."""
+    parts = {
+        "lexical": candidate.lexical,
+        "neighbours": weights.neighbour * candidate.neighbour + weights.next_neighbour * candidate.next_neighbour,
+        "episode": weights.episode * candidate.episode,
+        "subject": weights.subject if subject_named else 0.0,
+    }
+    return sum(parts.values()), parts
+
+
+def rarity(memories: int, frequency: int) -> float:
+    """Returns how much it says that a term occurs, when `frequency` of `memories` have it: BM25's idf, above 0."""
+    return math.log(1 + (memories - frequency + 0.5) / (frequency + 0.5))
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """Per memory: its BM25 score, the terms it has as bits, and its place (episode, position)."""
+
+    scores: dict[int, float]
+    seen: dict[int, int]
+    places: dict[int, tuple[int | None, int | None]]
+
+
+def _add(
+    tally: _Tally,
+    query: QueryTerms,
+    corpus: Corpus,
+    weights: Weights,
+    postings: Mapping[str, Sequence[Posting]],
+) -> None:
+    """Adds what some terms give to the memories that have them."""
+    scores, seen, places = tally.scores, tally.seen, tally.places
+    average = corpus.words / max(corpus.memories, 1)
+    flat = weights.saturation * (1 - weights.length_penalty)
+    slope = weights.saturation * weights.length_penalty / max(average, 1.0)
+    for bit, term in enumerate(query.all):
+        gain = rarity(corpus.memories, corpus.frequencies.get(term, 0)) * (weights.saturation + 1)
+        flag = 1 << bit
+        for number, count, words, episode, position in postings.get(term, ()):
+            part = gain * count / (count + flat + slope * words)
+            if number in scores:
+                scores[number] += part
+                seen[number] |= flag
+            else:
+                scores[number] = part
+                seen[number] = flag
+                places[number] = (episode, position)
+
+
+def _pool(
+    tally: _Tally,
+    eligible: Iterable[int],
+    episodes: Mapping[int | None, float],
+    weights: Weights,
+) -> list[int]:
+    """Returns the memories worth a closer look, by the two parts that are cheap to know."""
+    best = max(tally.scores.values(), default=1.0)
+    rough = (
+        (tally.scores[number] / best + weights.episode * episodes.get(tally.places[number][0], 0.0), number)
+        for number in eligible
+    )
+    return [number for _, number in heapq.nlargest(weights.pool, rough)]
+
+
+def _neighbours(
+    pool: Sequence[int],
+    places: Mapping[int, tuple[int | None, int | None]],
+) -> dict[int, tuple[list[int], list[int]]]:
+    """Returns the memories one and two places away in the same conversation, those that match the query."""
+    wanted = {places[number][0] for number in pool} - {None}
+    if not wanted:
+        return {}
+    at = {place: number for number, place in places.items() if place[0] in wanted}
+    found = {}
+    for number in pool:
+        episode, position = places[number]
+        if episode is not None and position is not None:
+            near, far = (
+                [at[place] for step in steps if (place := (episode, position + step)) in at] for steps in _STEPS
+            )
+            found[number] = (near, far)
+    return found
+
+
+def _episode_scores(corpus: Corpus, weights: Weights) -> dict[int | None, float]:
+    """Returns BM25 of whole conversations, divided by the best; their words are the words of their memories."""
+    average = sum(corpus.episodes.values()) / max(len(corpus.episodes), 1)
+    flat = weights.episode_saturation * (1 - weights.episode_length_penalty)
+    slope = weights.episode_saturation * weights.episode_length_penalty / max(average, 1.0)
+    scores: dict[int, float] = defaultdict(float)
+    for rows in corpus.postings.values():
+        counts: dict[int, int] = {}
+        for _, count, _, episode, _ in rows:
+            if episode is not None:
+                counts[episode] = counts.get(episode, 0) + count
+        gain = rarity(len(corpus.episodes), len(counts)) * (weights.episode_saturation + 1)
+        for episode, count in counts.items():
+            scores[episode] += gain * count / (count + flat + slope * corpus.episodes.get(episode, 0))
+    best = max(scores.values(), default=1.0)
+    return {episode: score / best for episode, score in scores.items()}
+
+
+class _Coverage:
+    """How much of the query a set of terms covers; compounds only add to scores, so they do not count here."""
+
+    def __init__(self, query: QueryTerms, corpus: Corpus, weights: Weights) -> None:
+        population = max(corpus.memories, weights.background)
+        self._weights = [
+            rarity(population, corpus.frequencies.get(part, 0)) * (weights.name if part in query.names else 1.0)
+            for part in query.parts
+        ]
+        self._whole = sum(self._weights)
+        self._known: dict[int, float] = {}
+
+    def of(self, seen: int) -> float:
+        """Returns the covered share, 0 to 1, of the terms whose bits are set."""
+        if seen not in self._known:
+            covered = sum(weight for bit, weight in enumerate(self._weights) if seen >> bit & 1)
+            self._known[seen] = covered / self._whole
+        return self._known[seen]
+
+
+def _above_floor(found: list[Candidate], query: QueryTerms, weights: Weights) -> list[Candidate]:
+    if query.only_stop_words:
+        return [candidate for candidate in found if candidate.coverage > 1 - 1e-9]
+    if max(candidate.coverage for candidate in found) < weights.floor:
+        return []
+    return [candidate for candidate in found if candidate.coverage >= weights.hit_floor]

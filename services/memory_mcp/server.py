@@ -1,0 +1,190 @@
+"""The memory server's tools: definitions only. `memory` and `search` do the work, `wording` says what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+from fastmcp import Context, FastMCP
+from fastmcp.tools import Tool
+from fastmcp.tools.base import ToolResult
+from mcp.types import ToolAnnotations
+from pydantic import BaseModel, Field
+
+from memory_mcp import answers, intake, wording
+from memory_mcp.memory import MemoryService
+from memory_mcp.search import MemorySearch, Request
+from memory_mcp.tool_schema import output_schema, plain
+from service_runtime.mcp_server import client_name
+from service_runtime.tool_arguments import NUMBER, OptionalFlag, OptionalText, OptionalTextList
+
+INSTRUCTIONS = "What one person and their agents know: facts, references, decisions and episodes, kept on this machine."
+
+_Body = Annotated[str, Field(max_length=intake.MAX_BODY_BYTES)]
+_Query = Annotated[str, Field(max_length=intake.MAX_QUERY_CHARACTERS, description="Words or a question")]
+_Id = Annotated[str, Field(max_length=100)]
+_Kind = Literal["fact", "reference", "semantic", "decision", "episode"] | None
+_Scope = Annotated[OptionalText, Field(description="global (default) or project:NAME")]
+_SearchScope = Annotated[OptionalText, Field(description="all (default), global or project:NAME")]
+_Time = Annotated[OptionalText, Field(description="RFC 3339 or a date")]
+_Url = Annotated[Annotated[str, Field(max_length=intake.MAX_URL_CHARACTERS)] | None, Field(description="Web source")]
+_Number = Annotated[int | None, NUMBER]
+
+_READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_FORGET = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+
+
+@dataclass(frozen=True)
+class MemoryTools:
+    """One method per tool; its docstring is the description that models read."""
+
+    memory: MemoryService
+    finder: MemorySearch
+    zone: ZoneInfo
+
+    def remember(
+        self,
+        ctx: Context,
+        *,
+        body: _Body,
+        kind: _Kind = None,
+        scope: _Scope = None,
+        subject: OptionalText = None,
+        tags: OptionalTextList = (),
+        happened_at: _Time = None,
+        source_url: _Url = None,
+        episode: Annotated[OptionalText, Field(description="Key of the conversation it belongs to")] = None,
+        supersedes: Annotated[OptionalText, Field(description="Id of the memory it replaces")] = None,
+        idempotency_key: OptionalText = None,
+    ) -> ToolResult:
+        """Store a memory. The same text in the same scope is stored once; a replaced memory stays readable."""
+        content = intake.content(
+            self.zone,
+            body=body,
+            kind=kind,
+            scope=scope,
+            subject=subject,
+            tags=tags,
+            happened_at=happened_at,
+            source_url=source_url,
+        )
+        done = self.memory.remember(
+            content,
+            intake.origin(client_name(ctx), source_url),
+            episode=episode,
+            supersedes=supersedes,
+            idempotency_key=idempotency_key,
+        )
+        answer = answers.remember_answer(done, self.zone)
+        return _result(answer, wording.remember_text(answer))
+
+    def search(
+        self,
+        *,
+        query: _Query,
+        scope: _SearchScope = None,
+        kind: _Kind = None,
+        tags: OptionalTextList = (),
+        after: _Time = None,
+        before: _Time = None,
+        limit: _Number = None,
+        cursor: OptionalText = None,
+        include_retired: Annotated[OptionalFlag, Field(description="Superseded memories too")] = None,
+        explain: Annotated[OptionalFlag, Field(description="Show the parts of each score")] = None,
+    ) -> ToolResult:
+        """Find memories by what they say, best first; nothing when no memory is about the query."""
+        found = self.finder.search(
+            Request(query, scope, kind, tags, after, before, limit, cursor, include_retired=bool(include_retired)),
+        )
+        answer = answers.search_answer(found, self.zone, explain=bool(explain))
+        return _result(answer, wording.search_text(answer))
+
+    def get(
+        self,
+        *,
+        id: _Id,  # noqa: A002 - the argument's name on the wire
+        start: Annotated[_Number, Field(description="Character to begin at, of a long body")] = None,
+    ) -> ToolResult:
+        """Read one memory whole, with its history: origin, trust, what it supersedes, what superseded it."""
+        answer = answers.get_answer(self.memory.get(id), self.zone, max(0, start or 0))
+        return _result(answer, wording.get_text(answer))
+
+    def recall(self, *, query: _Query, token_budget: _Number = None) -> ToolResult:
+        """Give what is known about a query as one block, newest first, each line with its date and id."""
+        answer = answers.recall_answer(self.finder.recall(query, token_budget))
+        return _result(answer, wording.recall_text(answer))
+
+    def newest(
+        self,
+        *,
+        scope: _SearchScope = None,
+        kind: _Kind = None,
+        limit: _Number = None,
+        cursor: OptionalText = None,
+    ) -> ToolResult:
+        """List memories, newest first."""
+        answer = answers.list_answer(self.memory.newest(scope, kind, limit, cursor), self.zone)
+        return _result(answer, wording.list_text(answer))
+
+    def update(
+        self,
+        ctx: Context,
+        *,
+        id: _Id,  # noqa: A002 - the argument's name on the wire
+        body: Annotated[_Body | None, Field()] = None,
+        subject: OptionalText = None,
+        tags: OptionalTextList = (),
+        scope: OptionalText = None,
+        idempotency_key: OptionalText = None,
+    ) -> ToolResult:
+        """Correct a memory: stores a new version under a new id, the old one stays readable as superseded."""
+        changes = intake.changes(body, subject, tags, scope)
+        done = self.memory.update(id, changes, intake.origin(client_name(ctx)), idempotency_key=idempotency_key)
+        answer = answers.remember_answer(done, self.zone)
+        return _result(answer, wording.remember_text(answer))
+
+    def forget(
+        self,
+        ctx: Context,
+        *,
+        id: _Id,  # noqa: A002 - the argument's name on the wire
+        hard: Annotated[OptionalFlag, Field(description="Erase the text for good")] = None,
+    ) -> ToolResult:
+        """Take a memory out of every search; memory_get still shows it, unless it is erased."""
+        done = self.memory.forget(id, intake.origin(client_name(ctx)), hard=bool(hard))
+        answer = answers.forget_answer(done, self.zone)
+        return _result(answer, wording.forget_text(answer))
+
+    def resource(self, id: str) -> str:  # noqa: A002 - the name in the resource's address
+        """Read one memory as text."""
+        return wording.get_text(answers.get_answer(self.memory.get(id), self.zone, 0))
+
+
+def define(server: FastMCP[Any], tools: MemoryTools) -> None:
+    """Defines the tools and the resource `memory://{id}` on a server, in the order in which they are listed."""
+    _add(server, tools.remember, "memory_remember", _ADD, answers.RememberAnswer)
+    _add(server, tools.search, "memory_search", _READ, answers.SearchAnswer)
+    _add(server, tools.get, "memory_get", _READ, answers.GetAnswer)
+    _add(server, tools.recall, "memory_recall", _READ, answers.RecallAnswer)
+    _add(server, tools.newest, "memory_list", _READ, answers.ListAnswer)
+    _add(server, tools.update, "memory_update", _ADD, answers.RememberAnswer)
+    _add(server, tools.forget, "memory_forget", _FORGET, answers.ForgetAnswer)
+    server.resource("memory://{id}", name="memory", mime_type="text/plain")(tools.resource)
+
+
+def _add(
+    server: FastMCP[Any],
+    function: Callable[..., ToolResult],
+    name: str,
+    annotations: ToolAnnotations,
+    answer: type[BaseModel],
+) -> None:
+    tool = Tool.from_function(function, name=name, annotations=annotations, output_schema=output_schema(answer))
+    server.add_tool(tool.model_copy(update={"parameters": plain(tool.parameters)}))
+
+
+def _result(answer: BaseModel, text: str) -> ToolResult:
+    return ToolResult(content=text, structured_content=answer.model_dump(mode="json", exclude_none=True))
