@@ -116,6 +116,8 @@ class ServerConnection:
                 )
             case "refused":
                 return f"{server} refused {tool}: {failure.words}."
+            case "unreadable":
+                return f"{server} carried out {tool}, but its answer cannot be read: {failure.words}."
             case "unreachable" | "not_sent":
                 return f"{tool} was not carried out: {server} cannot be used, {failure.words}."
 

@@ -85,7 +85,8 @@ class Link:
         try:
             await asyncio.wait_for(self._settled.wait(), max(left_s, 0.0))
         except TimeoutError:
-            self._too_slow()
+            if not self._settled.is_set():
+                self._too_slow()
 
     async def call(
         self, tool: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]

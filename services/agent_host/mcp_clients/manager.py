@@ -61,6 +61,9 @@ class McpToolBox:
             return
         log = self._files.enter_context(_open_log(self._log))
         self._files.enter_context(_sdk_log_to(log))
+        if not self._servers:
+            self._connections = ()
+            return
         loaded = asyncio.ensure_future(asyncio.to_thread(load_sdk))
         options = LinkOptions(self._version, log, loaded, self._startup_timeout_s, self._call_timeout_s)
         self._connections = tuple(ServerConnection(server, options) for server in self._servers)

@@ -14,7 +14,8 @@ FailureKind: TypeAlias = Literal[
     "not_sent",  # certainly not carried out: nobody was reached, or the server forgot us before it looked
     "unclear",  # the connection broke after the request went out
     "late",  # no answer in time; the server may still be at it
-    "refused",  # the server, or its answer, is the problem; the connection is fine
+    "refused",  # the server said no
+    "unreadable",  # it was carried out, but the answer breaks the protocol or the tool's own schema
 ]
 _KEY_ARGUMENT: Final = "idempotency_key"
 _MESSAGE_CHARS: Final = 2000

@@ -9,7 +9,15 @@ from typing import Final, TextIO
 import anyio
 import httpx2
 from mcp import Client, MCPError
-from mcp.types import CallToolResult, Implementation, Tool
+from mcp.types import (
+    CONNECTION_CLOSED,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    REQUEST_TIMEOUT,
+    CallToolResult,
+    Implementation,
+    Tool,
+)
 
 from agent_host.mcp_clients import transports
 from agent_host.mcp_clients.config import ServerConfig
@@ -30,8 +38,6 @@ FAILURES: Final = (
 )
 CancelScope = anyio.CancelScope
 
-_CONNECTION_CLOSED: Final = -32000
-_REQUEST_TIMEOUT: Final = -32001
 _SDK_CLOSED_WORDS: Final = ("Connection closed", "SSE stream ")
 _WRITE_MARGIN_S: Final = 5.0
 _PAGES: Final = 100
@@ -51,20 +57,25 @@ def open_client(
 
 
 async def list_tools(client: Client) -> tuple[RemoteTool, ...]:
-    """Returns the server's tools, all pages of them.
+    """Returns the server's tools, all pages of them; none of a server that knows no tools at all.
 
     Raises:
-        MCPError: the server refused, or listed more than 100 pages.
+        MCPError: the server refused, or its list has more than 100 pages.
     """
     tools: list[RemoteTool] = []
     cursor: str | None = None
     for _ in range(_PAGES):
-        page = await client.list_tools(cursor=cursor)
+        try:
+            page = await client.list_tools(cursor=cursor)
+        except MCPError as error:
+            if error.code == METHOD_NOT_FOUND:
+                return ()
+            raise
         tools += [_remote_tool(tool) for tool in page.tools]
         cursor = page.next_cursor
         if cursor is None:
             return tuple(tools)
-    raise MCPError(transports.BROKEN, f"its list of tools has more than {_PAGES} pages")
+    raise MCPError(INVALID_REQUEST, f"its list of tools has more than {_PAGES} pages")
 
 
 async def call_tool(
@@ -86,7 +97,7 @@ async def call_tool(
     except MCPError as error:
         return _failed_call(error, late=clock() - started >= timeout_s)
     except (RuntimeError, ValueError) as error:
-        return Failure("refused", f"its answer breaks the protocol or its own schema ({one_line(str(error))[:200]})")
+        return Failure("unreadable", one_line(str(error))[:200])
     return _remote_result(result)
 
 
@@ -118,10 +129,10 @@ def _failed_call(error: MCPError, *, late: bool) -> Failure:
     if error.code in {transports.NOT_SENT, transports.SESSION_LOST}:
         return Failure("not_sent", error.message)
     if error.code == transports.BROKEN or (
-        error.code == _CONNECTION_CLOSED and error.message.startswith(_SDK_CLOSED_WORDS)
+        error.code == CONNECTION_CLOSED and error.message.startswith(_SDK_CLOSED_WORDS)
     ):
         return Failure("unclear", error.message)
-    if error.code == _REQUEST_TIMEOUT and late:
+    if error.code == REQUEST_TIMEOUT and late:
         return Failure("late", error.message)
     return Failure("refused", one_line(error.message))
 
@@ -133,6 +144,6 @@ def _why_refused(error: MCPError, config: ServerConfig, log: TextIO) -> str:
         return f"nothing answers at {config.address}; start it, or correct `url` in mcp.json"
     if error.code == transports.BROKEN:
         return f"there is trouble at {config.address}, {error.message}; look into its log"
-    if error.code == _CONNECTION_CLOSED:
+    if error.code == CONNECTION_CLOSED:
         return f"it ended before it listed its tools; what it said is in {log.name}"
     return f"it refused the connection ({one_line(error.message)[:200]})"

@@ -53,6 +53,7 @@ async def test_all_pages_of_a_list_of_tools_are_read(tmp_path: Path) -> None:
         "my-raw_die_write",
         "my-raw_get-echo",
         "my-raw_hang",
+        "my-raw_mumble",
         "my-raw_refuse",
         "my-raw_write",
     ]
@@ -69,13 +70,13 @@ async def test_starting_waits_for_nothing_and_a_call_waits_for_the_server(tmp_pa
 
 
 async def test_no_answer_in_time_says_that_it_may_still_finish_and_cost_and_cancels_it(tmp_path: Path) -> None:
-    async with _open(tmp_path, call_timeout_s=0.2) as (box, server):
+    async with _open(tmp_path, call_timeout_s=0.8) as (box, server):
         outcome = await box.call("my-raw_hang", {}, {})
         await server.until_seen("notifications/cancelled")
         alive = await box.call("my-raw_get-echo", {"text": "still here"}, {})
     assert outcome.is_error
     assert outcome.content == (
-        "my-raw did not answer hang within 0.2 s. It may still finish, and a paid call may still be charged; "
+        "my-raw did not answer hang within 0.8 s. It may still finish, and a paid call may still be charged; "
         "check before calling it again."
     )
     assert alive.content == "still here"
@@ -174,6 +175,26 @@ async def test_a_refusal_by_the_protocol_is_a_value_on_one_line(tmp_path: Path) 
         outcome = await box.call("my-raw_refuse", {}, {})
     assert outcome.is_error
     assert outcome.content == "my-raw refused refuse: no tools/call here."
+
+
+async def test_an_answer_that_breaks_the_tools_own_schema_is_told_as_carried_out(tmp_path: Path) -> None:
+    async with _open(tmp_path) as (box, _):
+        outcome = await box.call("my-raw_mumble", {}, {})
+    assert outcome.is_error
+    assert outcome.content.startswith("my-raw carried out mumble, but its answer cannot be read")
+
+
+async def test_a_server_without_tools_is_no_problem(tmp_path: Path) -> None:
+    async with _open(tmp_path, "toolless") as (box, _):
+        assert await box.specs() == ()
+        assert box.problems() == ()
+
+
+async def test_a_box_without_servers_has_no_tools(tmp_path: Path) -> None:
+    box = McpToolBox([], "0.1.0", log=tmp_path / "log")
+    assert await box.specs() == ()
+    assert (await box.call("a_b", {}, {})).content == "There is no tool named a_b; use one that is offered."
+    await box.close()
 
 
 async def test_arguments_no_wire_can_carry_are_refused_before_they_break_the_connection(tmp_path: Path) -> None:
@@ -297,7 +318,7 @@ async def test_servers_end_when_their_host_is_killed(tmp_path: Path) -> None:
     words = ("-c", HOST, *RawServer(tmp_path).config.args, lab.__file__)
     host = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=asyncio.subprocess.PIPE)
     assert host.stdout is not None
-    assert await host.stdout.readline() == b"11\n"
+    assert await host.stdout.readline() == b"12\n"
     children = _children(host.pid)
     assert len(children) == 2
     host.kill()

@@ -84,7 +84,7 @@ async def test_cancelling_stops_the_work_in_the_server_and_leaves_it_usable(
 
 
 async def test_no_answer_in_time_stops_the_work_in_the_server(server: LabOverHttp) -> None:
-    box = McpToolBox([ServerConfig("lab", url=server.url)], "0.1.0", call_timeout_s=0.2)
+    box = McpToolBox([ServerConfig("lab", url=server.url)], "0.1.0", call_timeout_s=0.8)
     outcome = await box.call("lab_wait", {}, {})
     await _until(lambda: server.lab.cancelled == 1)
     alive = await box.call("lab_write", {}, {})

@@ -2,7 +2,7 @@
 
 `raw_stdio.py FOLDER [MANNER …]`: every message it reads is appended to FOLDER/seen.jsonl, its process id is written to
 FOLDER/pid. Manners: `mute` (never answers `initialize`), `junk` (prints what is no protocol), `deaf` (ignores the end
-of its input), `chatty` (writes to standard error).
+of its input), `chatty` (writes to standard error), `toolless` (knows no tools).
 """
 
 import json
@@ -17,6 +17,7 @@ MANNERS = set(sys.argv[2:])
 READ_ONLY = {"readOnlyHint": True}
 NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 KEYED = {"type": "object", "properties": {"idempotency_key": {"type": "string"}}}
+ANSWER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 TOOLS = [
     {"name": "get-echo", "description": "Says it again.", "inputSchema": NO_ARGUMENTS, "annotations": READ_ONLY},
     {"name": "write", "description": "Adds a line.", "inputSchema": NO_ARGUMENTS},
@@ -24,6 +25,7 @@ TOOLS = [
     {"name": "die.write", "description": "Adds a line and dies.", "inputSchema": NO_ARGUMENTS},
     {"name": "die-once", "description": "Dies the first time.", "inputSchema": NO_ARGUMENTS, "annotations": READ_ONLY},
     {"name": "die_keyed", "description": "Adds a line; dies the first time.", "inputSchema": KEYED},
+    {"name": "mumble", "description": "Breaks its word.", "inputSchema": NO_ARGUMENTS, "outputSchema": ANSWER},
     {"name": "refuse", "description": "Is refused by the protocol.", "inputSchema": NO_ARGUMENTS},
 ]
 
@@ -45,6 +47,8 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     """Runs a tool; None gives no answer."""
     if name == "get-echo":
         return {"content": [{"type": "text", "text": arguments.get("text", "")}]}
+    if name == "mumble":
+        return {"content": [], "structuredContent": {"n": "none"}}
     if name == "write":
         return {"content": [{"type": "text", "text": f"line {note('lines', 'write')}"}]}
     if name == "die.write":
@@ -69,7 +73,7 @@ def answer(message: dict[str, Any]) -> None:
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "raw", "version": "1"},
         }
-    elif method == "tools/list":
+    elif method == "tools/list" and "toolless" not in MANNERS:
         page = int(params.get("cursor") or 0)
         result = {"tools": TOOLS[page : page + 4], **({"nextCursor": "4"} if page == 0 else {})}
     elif method == "tools/call" and params["name"] != "refuse":

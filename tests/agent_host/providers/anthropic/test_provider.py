@@ -245,7 +245,7 @@ async def test_a_refusal_told_in_mid_stream_is_not_asked_again() -> None:
 
 async def test_a_stream_that_falls_silent_is_left_and_asked_plainly() -> None:
     async with anthropic_server(Cut(HELLO, 2, "stall"), HELLO) as server:
-        provider = _provider(server, timeout_s=0.3)
+        provider = _provider(server, timeout_s=1.0)
         _, reply = await _ask(provider)
         await provider.close()
         await server.left.wait()
