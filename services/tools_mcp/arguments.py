@@ -16,7 +16,7 @@ Cursor = Annotated[str | None, Field(max_length=2000)]
 Limit = Annotated[int | None, NUMBER]
 """Clamped by the tool to what it allows, never refused."""
 Duration = Annotated[str, BeforeValidator(_number_as_text), Field(max_length=40)]
-OptionalDuration = Annotated[str | None, BeforeValidator(_number_as_text), Field(max_length=40)]
+OptionalDuration = Annotated[Annotated[str, Field(max_length=40)] | None, BeforeValidator(_number_as_text)]
 Key = Annotated[str | None, Field(max_length=200)]
 """An idempotency key."""
 

@@ -2,8 +2,9 @@
 
 import contextlib
 import sqlite3
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools_mcp.errors import StoreBusyError
@@ -18,6 +19,8 @@ class FolderLock:
 
     path: Path
     wait_s: float = 10.0
+    _threads: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    """The threads of this process queue here, in turn; only one of them then competes with other processes."""
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -26,18 +29,22 @@ class FolderLock:
         Raises:
             StoreBusyError: It was not free within `wait_s`.
         """
-        with contextlib.closing(self._connection()) as connection:
-            try:
-                connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError as error:
-                raise StoreBusyError(
-                    "Another program is writing to this folder right now; nothing was changed, try again."
-                ) from error
-            try:
-                yield
-            finally:
-                connection.rollback()
+        if not self._threads.acquire(timeout=self.wait_s):
+            raise _busy()
+        try:
+            with contextlib.closing(self._connection()) as connection:
+                try:
+                    connection.execute("BEGIN EXCLUSIVE")
+                except sqlite3.OperationalError as error:
+                    raise _busy() from error
+                yield  # closing the connection ends the transaction and with it the lock
+        finally:
+            self._threads.release()
 
     def _connection(self) -> sqlite3.Connection:
         self.path.touch(mode=0o600)
         return sqlite3.connect(self.path, timeout=self.wait_s, isolation_level=None)
+
+
+def _busy() -> StoreBusyError:
+    return StoreBusyError("Another program is writing to this folder right now; nothing was changed, try again.")

@@ -1,14 +1,13 @@
 """Which occurrences of a series fall into a window. Pure; the expansion itself is `recurring-ical-events`."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import icalendar
-import recurring_ical_events
-
-from tools_mcp.calendar.ics import Series, UnreadableError, event_of
+from tools_mcp.calendar.ics import Series, UnreadableError, event_of, moment
 from tools_mcp.calendar.model import Event
+from tools_mcp.calendar.recurrence import first_date
 from tools_mcp.calendar.times import instant
 
 _MARGIN = timedelta(days=2)  # dates and floating times lie at most a day off, whatever the zones
@@ -35,15 +34,23 @@ def overlaps(event: Event, start: datetime, end: datetime, configured: ZoneInfo)
 
 
 def _expand(series: Series, start: datetime, end: datetime) -> list[Any]:
+    try:
+        _check_rules(series)
+        return list(series.query.between(start.astimezone(UTC) - _MARGIN, end.astimezone(UTC) + _MARGIN))
+    except (ValueError, TypeError, KeyError, OverflowError) as error:  # broken rules surface as any of these
+        raise UnreadableError(str(error)) from error
+
+
+def _check_rules(series: Series) -> None:
+    """Refuse rules that would take the expansion very long: finer than a day, or without any date."""
+    start = moment(series.master, "DTSTART")
+    wall = start.replace(tzinfo=None) if isinstance(start, datetime) else datetime.combine(start, time())
     rules = series.master.get("RRULE", [])
     for rule in rules if isinstance(rules, list) else [rules]:
         if str(rule.get("FREQ", [""])[0]).upper() in _TOO_FINE:
             raise UnreadableError("repeats more often than daily")
-    calendar = icalendar.Calendar()
-    for component in (series.master, *series.overrides):
-        calendar.add_component(component)
-    try:
-        query = recurring_ical_events.of(calendar)
-        return list(query.between(start.astimezone(UTC) - _MARGIN, end.astimezone(UTC) + _MARGIN))
-    except (ValueError, TypeError, KeyError, OverflowError) as error:  # broken rules surface as any of these
-        raise UnreadableError(str(error)) from error
+        if _first_date(rule.to_ical().decode(), wall) is None:
+            raise UnreadableError("repeats on no date")
+
+
+_first_date = lru_cache(maxsize=1000)(first_date)

@@ -8,12 +8,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import icalendar
 
 from tools_mcp.calendar.model import Event, EventDraft
+
+if TYPE_CHECKING:
+    from recurring_ical_events import CalendarQuery
 
 PRODUCT = "-//prometheus-agent//calendar//EN"
 REQUEST_KEY = "X-PROMETHEUS-REQUEST"
@@ -30,7 +34,7 @@ class UnreadableError(Exception):
     """These bytes are no calendar we can read; the folder counts them and goes on."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Series:
     """All components of one UID: the event itself and the occurrences that were changed."""
 
@@ -38,6 +42,16 @@ class Series:
     master: icalendar.Event
     overrides: tuple[icalendar.Event, ...]
     foreign: bool
+
+    @cached_property
+    def query(self) -> "CalendarQuery":
+        """What expands the series; made once, because it remembers the dates it found."""
+        import recurring_ical_events  # imported late: most events do not repeat
+
+        calendar = icalendar.Calendar()
+        for component in (self.master, *self.overrides):
+            calendar.add_component(component)
+        return recurring_ical_events.of(calendar)
 
     @property
     def repeats(self) -> bool:
@@ -207,7 +221,8 @@ def _is_override(occurrence: icalendar.Component, series: Series) -> bool:
 
 def moment(component: icalendar.Component, name: str) -> Any:
     """Return the time, date or duration in a property; none when it is missing or broken."""
-    return getattr(component.get(name), "dt", None)
+    value = component.get(name)
+    return None if isinstance(value, icalendar.vBroken) else getattr(value, "dt", None)
 
 
 def zone_name(value: date) -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo
 
 from tools_mcp.calendar.times import at_local
@@ -23,7 +23,7 @@ _NUMBERS = {  # part: lowest, highest, may be negative
 }
 _KNOWN = {"FREQ", "UNTIL", "BYDAY", "WKST", *_NUMBERS}
 _UNTIL = re.compile(r"(\d{8})(?:T(\d{6})(Z)?)?")
-_SEARCHED = timedelta(days=9 * 366)  # a 29 February comes back within eight years
+_LAST_YEAR = 9980  # of the 9999 there are, with room for rules of several years
 
 
 def checked_rule(text: str, start: date) -> str:
@@ -97,16 +97,27 @@ def _until(parts: Mapping[str, str], start: date, text: str) -> datetime | None:
     return wall
 
 
-def _check_first(parts: Mapping[str, str], wall: datetime, until: datetime | None, text: str) -> None:
-    """Programs disagree on a start that is not a date of its rule, so such a pair is not stored."""
+def first_date(rule: str, wall: datetime) -> datetime | None:
+    """Return the first date of a rule at or after a wall clock time, UNTIL and COUNT aside; none when it has no date.
+
+    `dateutil` looks for a date up to the year 9999, which takes ten seconds for a 30 February. The Gregorian calendar
+    repeats every 400 years, so the question is moved to the last of those years.
+
+    Raises:
+        ValueError: It is no rule.
+    """
     from dateutil.rrule import rrulestr  # imported late: most events do not repeat
 
-    bounded = {name: value for name, value in parts.items() if name not in {"COUNT", "UNTIL"}}
-    horizon = min(wall + _SEARCHED, until) if until else wall + _SEARCHED
-    bounded["UNTIL"] = f"{horizon:%Y%m%dT%H%M%S}"
-    rule = ";".join(f"{name}={value}" for name, value in bounded.items())
-    first = next(iter(rrulestr(rule, dtstart=wall)), None)
-    if first is None:
+    years = (_LAST_YEAR - wall.year) // 400 * 400
+    endless = ";".join(part for part in rule.split(";") if not part.upper().startswith(("UNTIL=", "COUNT=")))
+    first: datetime | None = next(iter(rrulestr(endless, dtstart=wall.replace(year=wall.year + years))), None)
+    return first.replace(year=first.year - years) if first else None
+
+
+def _check_first(parts: Mapping[str, str], wall: datetime, until: datetime | None, text: str) -> None:
+    """Programs disagree on a start that is not a date of its rule, so such a pair is not stored."""
+    first = first_date(";".join(f"{name}={value}" for name, value in parts.items()), wall)
+    if first is None or (until and first > until):
         raise _refused(text, "it has no date at or after the start")
     if first != wall:
         raise _refused(

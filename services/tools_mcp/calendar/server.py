@@ -159,9 +159,10 @@ class CalendarTools:
         cursor: Cursor = None,
     ) -> ToolResult:
         """Find free time of at least duration (minutes or ISO 8601) within working_hours."""
-        zone = zone_named(timezone) if timezone else self.zone
+        told = zone_named(timezone) if timezone else None
+        zone = told or self.zone
         hours = working_hours or _WORKING_HOURS
-        window, remarks = self.agenda.window(start, end, zone)
+        window, remarks = self.agenda.window(start, end, told)
         shortest = read_duration(duration, "duration")
         stretches, whole_days = self.agenda.free(window, shortest, read_hours(hours), zone)
         if cursor:

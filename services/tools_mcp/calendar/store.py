@@ -57,6 +57,10 @@ class CalendarFolder:
     folder: Path
     _read: dict[str, tuple[_Stamp, tuple[Series, ...] | None]] = field(default_factory=dict)
     _reading: threading.Lock = field(default_factory=threading.Lock)
+    _lock: FolderLock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lock = FolderLock(self.folder / ".lock")
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Snapshot]:
@@ -65,7 +69,7 @@ class CalendarFolder:
         Raises:
             StoreError: The folder cannot be locked, read or written.
         """
-        with _as_store_error("written"), FolderLock(self.folder / ".lock").held():
+        with _as_store_error("written"), self._lock.held():
             yield self.snapshot()
 
     def snapshot(self) -> Snapshot:
@@ -153,7 +157,7 @@ def _belongs(component: icalendar.Component, uid: str) -> bool:
 
 def _free_name(folder: Path, name: str) -> Path:
     stem = name[: -len(".ics")]
-    candidates = (folder / f"{stem}{number or ''}.ics" for number in range(10_000))
+    candidates = (folder / f"{stem}{f' {number}' if number > 1 else ''}.ics" for number in range(1, 10_000))
     return next(path for path in candidates if not path.exists())
 
 

@@ -1,16 +1,17 @@
 """The full text index over the vault: SQLite FTS5, derived from the files and rebuilt from them at will.
 
 A file is read again when its time, size or inode changed, or when it was so fresh at the last look that a change
-within the same tick of the clock could have gone unseen. Every operation opens its own connection, so threads and
+within the same tick of the clock could have gone unseen. The threads of a process share one connection and take turns;
 processes share nothing but the file.
 """
 
 import contextlib
 import json
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,13 +58,20 @@ class Filter:
         return " AND ".join(conditions), values
 
 
-@dataclass(frozen=True)
+@dataclass
 class NoteIndex:
     """The index file; deleting it loses nothing."""
 
     path: Path
     vault: Vault
     now_ns: Callable[[], int] = time.time_ns
+    _connection: sqlite3.Connection | None = field(default=None, repr=False)
+    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def close(self) -> None:
+        """Close the file; the next operation opens it again."""
+        with self._turn:
+            self._forget_connection()
 
     def refresh(self) -> int:
         """Bring the index up to date with the files and return how many notes there are.
@@ -102,30 +110,34 @@ class NoteIndex:
 
     def _with(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Run work on the index; one that is damaged is thrown away and built anew."""
-        try:
-            with self._open() as connection:
-                return work(connection)
-        except sqlite3.OperationalError as error:  # locked for too long, or the disk is full: the file itself is fine
-            raise StoreBusyError("The notes index is busy or the disk is full; try again.") from error
-        except sqlite3.DatabaseError:
-            self._remove()
-            with self._open() as connection:
-                self._refresh(connection)
-                return work(connection)
+        with self._turn:
+            try:
+                return work(self._open())
+            except sqlite3.OperationalError as error:  # locked for too long, or the disk is full: the file is fine
+                raise StoreBusyError("The notes index is busy or the disk is full; try again.") from error
+            except sqlite3.DatabaseError:
+                self._forget_connection()
+                for suffix in ("", "-wal", "-shm"):
+                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+                self._refresh(self._open())
+                return work(self._open())
 
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        self.path.touch(mode=0o600)
-        with contextlib.closing(sqlite3.connect(self.path, timeout=10, isolation_level=None)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            if connection.execute("PRAGMA user_version").fetchone() != (_VERSION,):
-                _create(connection)
-            yield connection
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self.path.touch(mode=0o600)
+            connection = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False)
+            try:
+                _prepare(connection)
+            except sqlite3.Error:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
 
-    def _remove(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+    def _forget_connection(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def _refresh(self, connection: sqlite3.Connection) -> int:
         known: dict[str, str] = dict(connection.execute("SELECT id, stamp FROM notes"))
@@ -165,8 +177,12 @@ class NoteIndex:
         )
 
 
-def _create(connection: sqlite3.Connection) -> None:
-    """Make the tables, unless another process was faster."""
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Make the tables when they are missing or of another version, unless another process was faster."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    if connection.execute("PRAGMA user_version").fetchone() == (_VERSION,):
+        return
     with _transaction(connection):
         if connection.execute("PRAGMA user_version").fetchone() == (_VERSION,):
             return
@@ -183,9 +199,5 @@ def _forget(connection: sqlite3.Connection, note_id: str) -> None:
 @contextlib.contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:  # commits, or rolls back when the block fails
         yield
-    except BaseException:
-        connection.rollback()
-        raise
-    connection.commit()

@@ -262,7 +262,10 @@ def check(settings: Settings) -> str:
         StoreError: The folder cannot be read.
     """
     notebook = open_notebook(settings.home.folder("notes"), settings.zone())
-    return f"notes: {notebook.index.refresh()} notes"
+    try:
+        return f"notes: {notebook.index.refresh()} notes"
+    finally:
+        notebook.index.close()
 
 
 def _joined(body: str, addition: str) -> str:

@@ -41,7 +41,7 @@ def read_query(text: str) -> Query | None:
 
     Every term is a quoted string for FTS5, so no character in it is an operator. A text in quotes is one term.
     """
-    terms = [quoted or plain for quoted, plain in _TERM.findall(text)]
+    terms = [quoted or plain for quoted, plain in _TERM.findall(text.replace("\0", " "))]
     terms = [term for term in terms if _WORD.search(term)][:_MOST_TERMS]
     if not terms:
         return None

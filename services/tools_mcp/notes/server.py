@@ -38,13 +38,17 @@ def build(settings: Settings) -> "FastMCP[Any]":
     Raises:
         SetupError: The home cannot be written or the configured zone is unknown.
     """
+    notebook = open_notebook(settings.home.folder("notes"), settings.zone())
 
     @asynccontextmanager
     async def lifespan(_: "FastMCP[Any]") -> AsyncIterator[dict[str, Any]]:
-        yield {}
+        try:
+            yield {}
+        finally:
+            notebook.index.close()
 
     server = new_server("notes", _INSTRUCTIONS, lifespan)
-    tools = NoteTools(open_notebook(settings.home.folder("notes"), settings.zone()))
+    tools = NoteTools(notebook)
     add_tool(server, tools.write, "notes_write", Kind.CHANGE, NoteAnswer)
     add_tool(server, tools.read, "notes_read", Kind.READ, NoteText)
     add_tool(server, tools.search, "notes_search", Kind.READ, NoteList)

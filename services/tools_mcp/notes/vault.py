@@ -97,7 +97,7 @@ class Vault:
         with _as_store_error("written"):
             trash = self.root / ".trash"
             trash.mkdir(mode=0o700, exist_ok=True)
-            candidates = (trash / f"{path.stem}{f' {number}' if number else ''}.md" for number in range(10_000))
+            candidates = (trash / f"{path.stem}{_number(number)}.md" for number in range(1, 10_000))
             path.rename(next(candidate for candidate in candidates if not candidate.exists()))
 
     def new_id(self, folder: tuple[str, ...], title: str) -> str:
@@ -106,7 +106,7 @@ class Vault:
         with _as_store_error("read"):
             taken = {entry.name.casefold() for entry in parent.iterdir()} if parent.is_dir() else set()
         stem = file_stem(title)
-        names = (f"{stem}{f' {number}' if number > 1 else ''}" for number in range(1, 10_000))
+        names = (f"{stem}{_number(number)}" for number in range(1, 10_000))
         return "/".join([*folder, next(name for name in names if f"{name}.md".casefold() not in taken)])
 
     def _path(self, note_id: str) -> Path:
@@ -127,6 +127,11 @@ class Vault:
         missing = [place for place in (folder, *folder.parents) if not place.exists()]
         for place in reversed(missing):
             place.mkdir(mode=0o700, exist_ok=True)
+
+
+def _number(number: int) -> str:
+    """Return what tells files of the same name apart: nothing for the first one, then ` 2`, ` 3` and so on."""
+    return f" {number}" if number > 1 else ""
 
 
 def _scan(folder: Path, prefix: str) -> Iterator[tuple[str, Stamp]]:

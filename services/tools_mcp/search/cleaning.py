@@ -11,7 +11,7 @@ from tools_mcp.search.protocol import Hit
 SNIPPET_CHARACTERS = 400
 _TITLE_CHARACTERS = 200
 _URL_CHARACTERS = 1000
-_TAG = re.compile(r"<[^<>]{0,400}>")
+_TAG = re.compile(r"</?[A-Za-z!][^<>]{0,400}>")
 
 
 def clean_hits(raw: Iterable[Hit], most: int) -> tuple[Hit, ...]:

@@ -7,7 +7,7 @@ one by one here, with an eye on the HTTP status, so that the five failures stay 
 import asyncio
 import functools
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,7 +111,7 @@ def _watch(client: Any, responses: list[Any]) -> None:
     client.request = watched
 
 
-def _without_results(responses: Iterable[Any]) -> Outcome:
+def _without_results(responses: Sequence[Any]) -> Outcome:
     statuses = {response.status_code for response in responses}
     challenged = any(word in response.text[:200_000].casefold() for response in responses for word in _CHALLENGES)
     if _TOO_MANY in statuses:
@@ -120,6 +120,8 @@ def _without_results(responses: Iterable[Any]) -> Outcome:
         return Outcome("blocked", reason="blocked as a robot")
     if statuses - {_OK}:
         return Outcome("failed", reason=f"HTTP {max(statuses)}")
+    if not all(response.text.strip() for response in responses):
+        return Outcome("failed", reason="a blank page")
     return Outcome("empty", reason="no results")
 
 

@@ -72,11 +72,12 @@ def _parameters(request: SearchRequest) -> dict[str, str]:
 
 
 async def _body(response: Any) -> bytes:
+    """Return the body; nothing of one that is too large, because a part of an answer is none."""
     body = b""
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > _MOST_BYTES:
-            break
+            return b""
     return body
 
 

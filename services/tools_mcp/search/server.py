@@ -35,13 +35,18 @@ def build(settings: Settings) -> "FastMCP[Any]":
     Raises:
         SetupError: The settings name a provider that cannot be used.
     """
+    return define(open_web_search(settings))
+
+
+def define(search: WebSearch) -> "FastMCP[Any]":
+    """Return the search server over these providers."""
 
     @asynccontextmanager
     async def lifespan(_: "FastMCP[Any]") -> AsyncIterator[dict[str, Any]]:
         yield {}
 
     server = new_server("search", _INSTRUCTIONS, lifespan)
-    tools = SearchTools(open_web_search(settings))
+    tools = SearchTools(search)
     add_tool(server, tools.web, "search_web", Kind.LOOK_OUTSIDE, SearchAnswer)
     add_tool(server, tools.status, "search_status", Kind.READ, SearchState)
     return server

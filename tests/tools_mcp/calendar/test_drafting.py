@@ -1,0 +1,186 @@
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tools_mcp.calendar.drafting import change_event, draft_event
+from tools_mcp.calendar.model import Event, EventDraft, EventFields
+from tools_mcp.errors import InvalidInputError
+
+BERLIN = ZoneInfo("Europe/Berlin")
+SERIES = Event(
+    id="e1",
+    title="Standup",
+    start=datetime(2026, 12, 7, 9, tzinfo=BERLIN),
+    end=datetime(2026, 12, 7, 9, 15, tzinfo=BERLIN),
+    zone="Europe/Berlin",
+    location="Room 1",
+    notes="Bring coffee",
+    attendees=("Ann <ann@example.org>",),
+    recurrence="FREQ=WEEKLY;BYDAY=MO",
+)
+HOLIDAY = Event(id="e2", title="Holiday", start=date(2026, 12, 24), end=date(2026, 12, 27))
+
+
+def draft(**fields: Any) -> EventDraft:
+    return draft_event(EventFields(**{"title": "Lunch", "start": "2026-12-01T12:00", **fields}), BERLIN)
+
+
+def change(event: Event, **fields: Any) -> EventDraft:
+    return change_event(event, EventFields(**fields), BERLIN)
+
+
+def span(made: EventDraft) -> tuple[str, str]:
+    return made.start.isoformat(), made.end.isoformat()
+
+
+@pytest.mark.parametrize(
+    ("fields", "start", "end"),
+    [
+        ({}, "2026-12-01T12:00:00+01:00", "2026-12-01T13:00:00+01:00"),
+        ({"duration": "30"}, "2026-12-01T12:00:00+01:00", "2026-12-01T12:30:00+01:00"),
+        ({"end": "2026-12-01T12:45"}, "2026-12-01T12:00:00+01:00", "2026-12-01T12:45:00+01:00"),
+        ({"end": "2026-12-01T12:00:00Z"}, "2026-12-01T12:00:00+01:00", "2026-12-01T13:00:00+01:00"),
+        ({"start": "2026-10-24T23:00", "duration": "PT8H"}, "2026-10-24T23:00:00+02:00", "2026-10-25T06:00:00+01:00"),
+        ({"start": "2026-12-24"}, "2026-12-24", "2026-12-25"),
+        ({"start": "2026-12-24", "end": "2026-12-26"}, "2026-12-24", "2026-12-27"),
+        ({"start": "2026-12-24", "end": "2026-12-24"}, "2026-12-24", "2026-12-25"),
+        ({"start": "2026-12-24", "duration": "P2D"}, "2026-12-24", "2026-12-26"),
+        ({"start": "2026-12-24T23:30:00-11:00", "all_day": True}, "2026-12-24", "2026-12-25"),
+        ({"start": "2026-12-24", "timezone": "Pacific/Kiritimati"}, "2026-12-24", "2026-12-25"),
+    ],
+)
+def test_the_end_follows_from_what_was_given(fields: dict[str, Any], start: str, end: str) -> None:
+    assert span(draft(**fields)) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"title": None}, "title is empty"),
+        ({"title": " \n\t "}, "title is empty"),
+        ({"title": "half \ud83d"}, "title holds half of a surrogate pair"),
+        ({"title": "x" * 301}, "title has 301 characters"),
+        ({"start": None}, "start is missing"),
+        ({"end": "2026-12-01T11:59"}, "is not after start"),
+        ({"end": "2026-12-01T12:00"}, "is not after start"),
+        ({"end": "2026-12-02"}, "end is a date without a time of day"),
+        ({"end": "2026-12-01T13:00", "duration": "30"}, "send one of them"),
+        ({"start": "2026-12-24", "end": "2026-12-23"}, "is before start 2026-12-24"),
+        ({"start": "2026-12-24", "all_day": False}, "without a time of day"),
+        ({"start": "2026-12-24", "duration": "90"}, "not in whole days"),
+        ({"start": "2026-12-24", "end": "whenever"}, "no time that can be read"),
+        ({"timezone": "Nowhere/Land"}, "Nowhere/Land"),
+        ({"start": "2026-12-07T09:00+01:00", "recurrence": "FREQ=WEEKLY"}, "send timezone with an IANA"),
+        ({"start": "2026-12-07T08:00Z", "recurrence": "FREQ=WEEKLY"}, "send timezone with an IANA"),
+        ({"recurrence": "weekly"}, "no RRULE"),
+        ({"attendees": ("x" * 201,)}, "attendees has 201 characters"),
+        ({"notes": "x" * 4001}, "notes has 4001 characters"),
+    ],
+)
+def test_what_cannot_be_stored_is_refused_with_the_reason(fields: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidInputError, match=why):
+        draft(**fields)
+
+
+def test_an_offset_with_its_zone_may_recur() -> None:
+    made = draft(start="2026-12-07T09:00:00+01:00", timezone="Europe/Berlin", recurrence="FREQ=WEEKLY")
+
+    assert made.recurrence == "FREQ=WEEKLY"
+
+
+def test_words_are_made_safe_to_keep() -> None:
+    made = draft(
+        title=" a\r\nb\x00 ",
+        location="x\ny",
+        notes="one\r\ntwo\x07\n",
+        attendees=('Ann "A" <a@b.c>', "Ann", "Ann", " "),
+    )
+
+    assert (made.title, made.location, made.notes) == ("a b", "x y", "one\ntwo")
+    assert made.attendees == ("Ann A <a@b.c>", "Ann")
+
+
+def test_remarks_say_what_was_assumed_once() -> None:
+    assert draft(end="2026-12-01T13:00").remarks == (
+        "start had no zone and was read as Europe/Berlin time.",
+        "end had no zone and was read as Europe/Berlin time.",
+    )
+    assert draft(start="2026-12-24").remarks == ("start has no time of day, so the event is all day.",)
+    assert draft(timezone="Europe/Berlin").remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("event", "fields", "start", "end"),
+    [
+        (SERIES, {"start": "2026-12-14T10:00"}, "2026-12-14T10:00:00+01:00", "2026-12-14T10:15:00+01:00"),
+        (SERIES, {"start": "2026-12-14T09:00:00Z"}, "2026-12-14T10:00:00+01:00", "2026-12-14T10:15:00+01:00"),
+        (SERIES, {"duration": "60"}, "2026-12-07T09:00:00+01:00", "2026-12-07T10:00:00+01:00"),
+        (SERIES, {"end": "2026-12-07T09:30"}, "2026-12-07T09:00:00+01:00", "2026-12-07T09:30:00+01:00"),
+        (
+            SERIES,
+            {"start": "2026-12-07T09:00", "timezone": "America/New_York"},
+            "2026-12-07T09:00:00-05:00",
+            "2026-12-07T09:15:00-05:00",
+        ),
+        (SERIES, {"all_day": True}, "2026-12-07", "2026-12-08"),
+        (HOLIDAY, {"start": "2026-12-28"}, "2026-12-28", "2026-12-31"),
+        (HOLIDAY, {"end": "2026-12-24"}, "2026-12-24", "2026-12-25"),
+        (HOLIDAY, {"start": "2026-12-28T10:00"}, "2026-12-28T10:00:00+01:00", "2026-12-28T11:00:00+01:00"),
+    ],
+)
+def test_a_moved_event_keeps_what_was_not_given(event: Event, fields: dict[str, Any], start: str, end: str) -> None:
+    assert span(change(event, **fields)) == (start, end)
+
+
+def test_a_series_keeps_its_rule_and_zone_when_it_moves() -> None:
+    moved = change(SERIES, start="2026-12-14T09:00:00+01:00")
+
+    assert moved.recurrence == SERIES.recurrence
+    assert isinstance(moved.start, datetime)
+    assert moved.start.tzinfo is BERLIN
+
+
+def test_a_moved_series_has_to_fit_its_rule() -> None:
+    with pytest.raises(InvalidInputError, match="Tuesday 2026-12-08 is not one of its dates"):
+        change(SERIES, start="2026-12-08T09:00")
+
+    moved = change(SERIES, start="2026-12-08T09:00", recurrence="FREQ=WEEKLY;BYDAY=TU")
+    assert moved.recurrence == "FREQ=WEEKLY;BYDAY=TU"
+
+
+def test_an_event_kept_in_utc_needs_a_zone_before_it_recurs() -> None:
+    once = replace(
+        SERIES,
+        start=datetime(2026, 12, 7, 8, tzinfo=UTC),
+        end=datetime(2026, 12, 7, 9, tzinfo=UTC),
+        zone="UTC",
+        recurrence="",
+    )
+
+    with pytest.raises(InvalidInputError, match="send timezone with an IANA"):
+        change(once, recurrence="FREQ=WEEKLY")
+
+
+def test_an_empty_text_clears_and_nothing_keeps() -> None:
+    cleared = change(SERIES, location="", notes="", attendees=(), recurrence="")
+
+    assert (cleared.location, cleared.notes, cleared.attendees, cleared.recurrence) == ("", "", (), "")
+    assert change(SERIES, title="Daily").notes == "Bring coffee"
+    assert change(SERIES).remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"title": " "}, "leave it out to keep"),
+        ({"timezone": "America/New_York"}, "send start together"),
+        ({"all_day": False, "start": "2026-12-14"}, "without a time of day"),
+        ({"end": "2026-12-07T08:00"}, "is not after start"),
+    ],
+)
+def test_a_change_that_makes_no_event_is_refused(fields: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidInputError, match=why):
+        change(SERIES, **fields)

@@ -1,0 +1,163 @@
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tools_mcp.calendar.ics import decode, event_of, new_calendar, series_of
+from tools_mcp.calendar.model import EventDraft
+from tools_mcp.calendar.store import CalendarFolder
+from tools_mcp.errors import NotFoundError, StoreBusyError, StoreError
+from tools_mcp.locking import FolderLock
+
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
+SEVERAL = b"".join(
+    [
+        b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n",
+        *(
+            b"BEGIN:VEVENT\r\nUID:%s\r\nDTSTAMP:20260101T000000Z\r\nDTSTART:20261201T100000Z\r\nSUMMARY:%s\r\nEND:VEVENT\r\n"
+            % (uid, uid)
+            for uid in (b"one", b"two")
+        ),
+        b"END:VCALENDAR\r\n",
+    ]
+)
+
+
+def add(store: CalendarFolder, uid: str, title: str = "Lunch") -> None:
+    start = datetime(2026, 12, 1, 12, tzinfo=UTC)
+    with store.writing():
+        store.add(uid, new_calendar(uid, EventDraft(title, start, start + timedelta(hours=1)), NOW, None))
+
+
+def uids(store: CalendarFolder) -> list[str]:
+    return sorted(stored.series.uid for stored in store.snapshot().series)
+
+
+def test_what_is_added_is_found_again_and_private(tmp_path: Path) -> None:
+    store = CalendarFolder(tmp_path)
+    add(store, "e1")
+
+    assert uids(store) == ["e1"]
+    assert uids(CalendarFolder(tmp_path)) == ["e1"]
+    assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.iterdir())
+
+
+def test_files_of_other_programs_appear_change_and_go_while_we_look(tmp_path: Path) -> None:
+    store = CalendarFolder(tmp_path)
+    assert uids(store) == []
+
+    (tmp_path / "other.ICS").write_bytes(SEVERAL)
+    assert uids(store) == ["one", "two"]
+
+    (tmp_path / "other.ICS").write_bytes(SEVERAL.replace(b"UID:two", b"UID:six"))
+    assert uids(store) == ["one", "six"]
+
+    (tmp_path / "other.ICS").unlink()
+    assert uids(store) == []
+
+
+def test_unreadable_files_are_counted_and_hide_nothing(tmp_path: Path) -> None:
+    store = CalendarFolder(tmp_path)
+    add(store, "e1")
+    (tmp_path / "broken.ics").write_bytes(b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:x")
+    (tmp_path / ".hidden.ics").write_bytes(SEVERAL)
+    (tmp_path / "folder.ics").mkdir()
+    (tmp_path / "link.ics").symlink_to("/etc/passwd")
+    snapshot = store.snapshot()
+
+    assert [stored.series.uid for stored in snapshot.series] == ["e1"]
+    assert snapshot.unreadable == 1
+
+
+def test_only_changed_files_are_read_again(tmp_path: Path) -> None:
+    store = CalendarFolder(tmp_path)
+    add(store, "e1")
+    add(store, "e2")
+    first = {stored.series.uid: stored.series for stored in store.snapshot().series}
+    add(store, "e2", "Changed")
+    second = {stored.series.uid: stored.series for stored in store.snapshot().series}
+
+    assert second["e1"] is first["e1"]
+    assert second["e2"] is not first["e2"]
+
+
+def test_a_deleted_series_is_in_the_trash_whole(tmp_path: Path) -> None:
+    store = CalendarFolder(tmp_path)
+    for title in ("first", "second"):
+        add(store, "e1", title)
+        with store.writing() as snapshot:
+            store.trash(snapshot.get("e1"))
+
+    assert uids(store) == []
+    assert sorted(path.name for path in (tmp_path / ".trash").iterdir()) == ["e1 2.ics", "e1.ics"]
+    assert sorted(str(series.master["SUMMARY"]) for series in store.trashed()) == ["first", "second"]
+
+
+def test_one_series_of_a_shared_file_goes_alone(tmp_path: Path) -> None:
+    (tmp_path / "other.ics").write_bytes(SEVERAL)
+    store = CalendarFolder(tmp_path)
+    with store.writing() as snapshot:
+        store.trash(snapshot.get("one"))
+
+    assert uids(store) == ["two"]
+    [gone] = series_of(decode((tmp_path / ".trash" / "other.ics").read_bytes()))
+    assert gone.uid == "one"
+
+
+def test_an_unknown_id_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"'e9'.*calendar_list_events"):
+        CalendarFolder(tmp_path).snapshot().get("e9")
+
+
+def test_a_folder_that_went_away_is_a_store_error(tmp_path: Path) -> None:
+    store = CalendarFolder(tmp_path / "gone")
+
+    with pytest.raises(StoreError, match="nothing was changed"), store.writing():
+        pass
+
+
+def test_a_locked_folder_is_refused_after_the_wait(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path / ".lock", wait_s=0.05)
+
+    with lock.held(), pytest.raises(StoreBusyError, match="try again"), lock.held():
+        pass
+    with lock.held():
+        pass
+
+
+def test_a_failed_write_frees_the_folder(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path / ".lock", wait_s=0.05)
+
+    with pytest.raises(RuntimeError), lock.held():
+        raise RuntimeError
+    with lock.held():
+        pass
+
+
+def test_the_lock_lets_one_thread_in_at_a_time(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path / ".lock")
+    counter = tmp_path / "counter"
+    counter.write_text("0")
+
+    def count() -> None:
+        for _ in range(10):
+            with lock.held():
+                counter.write_text(str(int(counter.read_text()) + 1))
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert counter.read_text() == "40"
+
+
+def test_an_event_is_read_from_disk_as_it_was_written(tmp_path: Path) -> None:
+    store = CalendarFolder(tmp_path)
+    add(store, "e1", "Lunch, with Ann; & Bob")
+    [stored] = store.snapshot().series
+
+    assert event_of(stored.series, ZoneInfo("UTC")).title == "Lunch, with Ann; & Bob"
