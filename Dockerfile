@@ -2,37 +2,45 @@
 #   docker build --target memory-mcp -t prometheus-agent/memory-mcp .
 ARG BASE=python:3.11-slim-bookworm
 
+# What builds: hatchling and the lock, hashes checked.
 FROM ${BASE} AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
 COPY pyproject.toml requirements.lock README.md LICENSE ./
 COPY packaging packaging
-RUN python3 packaging/locked_subset.py --names hatchling packaging pathspec pluggy trove-classifiers > /tools.lock \
+RUN python3 packaging/locked_subset.py --names hatchling > /tools.lock \
  && python3 -m venv /tools && /tools/bin/pip install --quiet --require-hashes -r /tools.lock
+
+FROM build AS wheel
 COPY protos protos
 COPY verifier verifier
 COPY services services
 RUN /tools/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels .
 
+# Libraries first, so that a change of ours does not fetch them anew.
 FROM build AS build-memory
-RUN python3 packaging/locked_subset.py memory > /subset.lock \
- && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock \
- && /app/bin/pip install --quiet --no-deps /wheels/*.whl
+RUN /tools/bin/python packaging/locked_subset.py memory > /subset.lock \
+ && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock
+COPY --from=wheel /wheels /wheels
+RUN /app/bin/pip install --quiet --no-deps /wheels/*.whl
 
 FROM build AS build-tools
-RUN python3 packaging/locked_subset.py tools > /subset.lock \
- && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock \
- && /app/bin/pip install --quiet --no-deps /wheels/*.whl
+RUN /tools/bin/python packaging/locked_subset.py tools > /subset.lock \
+ && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock
+COPY --from=wheel /wheels /wheels
+RUN /app/bin/pip install --quiet --no-deps /wheels/*.whl
 
 FROM build AS build-writer
-RUN python3 packaging/locked_subset.py writer > /subset.lock \
- && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock \
- && /app/bin/pip install --quiet --no-deps /wheels/*.whl
+RUN /tools/bin/python packaging/locked_subset.py writer > /subset.lock \
+ && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock
+COPY --from=wheel /wheels /wheels
+RUN /app/bin/pip install --quiet --no-deps /wheels/*.whl
 
 FROM build AS build-host
-RUN python3 packaging/locked_subset.py host > /subset.lock \
- && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock \
- && /app/bin/pip install --quiet --no-deps /wheels/*.whl
+RUN /tools/bin/python packaging/locked_subset.py host > /subset.lock \
+ && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock
+COPY --from=wheel /wheels /wheels
+RUN /app/bin/pip install --quiet --no-deps /wheels/*.whl
 
 # What every service runs on: nobody's account, one folder it may write to.
 FROM ${BASE} AS run

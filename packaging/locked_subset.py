@@ -2,7 +2,7 @@
 
 `python packaging/locked_subset.py memory tools > subset.lock` asks pip which distributions the extras resolve to under
 the lock's versions, and keeps exactly those blocks. So one lock serves every image, and each gets only what it needs.
-With `--names` the arguments are distributions, taken as they are.
+With `--names` the arguments are distributions instead of extras.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def subset(lock: str, wanted: Iterable[str]) -> str:
     return "\n".join(pins[canonical(name)] for name in sorted(wanted)) + "\n"
 
 
-def resolved(extras: Iterable[str], constraints: str) -> list[str]:
-    """Returns the names of the distributions that pip would install for the extras.
+def resolved(requirements: Iterable[str], constraints: str) -> list[str]:
+    """Returns the names of the distributions that pip would install for the requirements.
 
     Raises:
         subprocess.CalledProcessError: pip cannot resolve them under the constraints.
@@ -66,8 +66,9 @@ def resolved(extras: Iterable[str], constraints: str) -> list[str]:
         pins, report = Path(folder) / "constraints.txt", Path(folder) / "report.json"
         pins.write_text(constraints)
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
-        command += ["--disable-pip-version-check", "--report", str(report), "--constraint", str(pins)]
-        subprocess.run([*command, f"{ROOT}[{','.join(extras)}]"], check=True, stdout=sys.stderr)
+        command += ["--disable-pip-version-check", "--no-build-isolation"]
+        command += ["--report", str(report), "--constraint", str(pins)]
+        subprocess.run([*command, *requirements], check=True, stdout=sys.stderr)
         rows = json.loads(report.read_text())["install"]
     names = (row["metadata"]["name"] for row in rows)
     return [name for name in names if canonical(name) != "prometheus-agent"]
@@ -77,8 +78,8 @@ def main() -> int:
     """Prints the subset for the extras, or the distributions, named on the command line."""
     lock = (ROOT / "requirements.lock").read_text()
     arguments = sys.argv[1:]
-    names = arguments[1:] if arguments[:1] == ["--names"] else resolved(arguments, without_hashes(lock))
-    sys.stdout.write(subset(lock, names))
+    wanted = arguments[1:] if arguments[:1] == ["--names"] else [f"{ROOT}[{','.join(arguments)}]"]
+    sys.stdout.write(subset(lock, resolved(wanted, without_hashes(lock))))
     return 0
 
 
