@@ -121,10 +121,11 @@ class MemorySearch:
         lines: list[tuple[int, str, Memory]] = []
         for hit in found.hits:
             line = self._line(hit.memory, min(_LINE_CHARACTERS, left))
-            if lines and len(line.encode()) > left:
+            size_bytes = answer_size.wire_bytes(line)
+            if lines and size_bytes > left:
                 break
             lines.append((hit.memory.at_ms, line, hit.memory))
-            left -= len(line.encode()) + 1
+            left -= size_bytes
             if left < _LEAST_LINE_BYTES:
                 break
         lines.sort(key=lambda entry: (entry[0], entry[2].number), reverse=True)

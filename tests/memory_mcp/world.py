@@ -38,9 +38,10 @@ class World:
 
     store: SqliteStore
     weights: Weights = field(default_factory=Weights)
+    first_id: int = 1
 
     def __post_init__(self) -> None:
-        ticks, ids, searches = count(START_MS, 1000), count(1), count(1)
+        ticks, ids, searches = count(START_MS, 1000), count(self.first_id), count(1)
         self.search = MemorySearch(self.store, ZONE, lambda: f"rt_{next(searches)}", self.weights)
         self.memory = MemoryService(self.store, self.search, ZONE, lambda: next(ticks), lambda: memory_id(next(ids)))
 
@@ -68,10 +69,10 @@ class World:
 
 
 @contextmanager
-def opened(folder: Path, weights: Weights | None = None) -> Iterator[World]:
+def opened(folder: Path, first_id: int = 1) -> Iterator[World]:
     """A world in a folder, closed at the end of the block."""
     store = open_sqlite(folder / FILE_NAME)
     try:
-        yield World(store, weights or Weights())
+        yield World(store, first_id=first_id)
     finally:
         store.close()
