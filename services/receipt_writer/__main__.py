@@ -2,8 +2,9 @@
 
 import sys
 
-from receipt_writer.errors import RequestRefusedError
 from service_runtime.errors import ServiceError, SetupError
+
+_EXTRA = "prometheus-agent[writer]"
 
 
 def main() -> int:
@@ -16,10 +17,19 @@ def main() -> int:
         from receipt_writer import cli
 
         cli.app(prog_name="receipt-writer")
+    except ModuleNotFoundError as error:
+        sys.stderr.write(f"receipt-writer: {error.name} is not installed; run: pip install '{_EXTRA}'\n")
+        return 2
     except ServiceError as error:
         sys.stderr.write(f"receipt-writer: {error}\n")
-        return 2 if isinstance(error, SetupError | RequestRefusedError) else 1
+        return 2 if _is_wrong_use(error) else 1
     return 0
+
+
+def _is_wrong_use(error: ServiceError) -> bool:
+    from receipt_writer.errors import RequestRefusedError
+
+    return isinstance(error, SetupError | RequestRefusedError)
 
 
 if __name__ == "__main__":

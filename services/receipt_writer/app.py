@@ -14,7 +14,14 @@ from pathlib import Path
 from receipt_writer.errors import FolderInUseError, ReceiptError, StorageFailedError
 from receipt_writer.format.entry import Entry
 from receipt_writer.format.schema import LAYERS
-from receipt_writer.identity import Identity, chains_folder, create_identity, load_identity, require_no_lost_key
+from receipt_writer.identity import (
+    Identity,
+    chains_folder,
+    create_identity,
+    load_identity,
+    require_no_keys,
+    require_no_lost_key,
+)
 from receipt_writer.index import ChainIndex
 from receipt_writer.intents import Intent, decode_intent, encode_intent
 from receipt_writer.ledger import Ledger
@@ -73,8 +80,8 @@ def open_service(
         lock = _own(folder, files)
         opened.callback(lock.release)
         identity = _identity(folder, files)
+        opened.pop_all()  # from here on the store gives the lock back, also when it cannot be opened
         store = JsonlStore(files, lock, [layer.chain for layer in LAYERS.values()], identity.entry_signer)
-        opened.pop_all()
         opened.callback(store.close)
         sizes: dict[str, int] = {}
         indexes = [_replayed(store, identity, name, sizes) for name in LAYERS]
@@ -96,6 +103,7 @@ def make_keys(folder: Path, substrate_id: str | None) -> Identity:
     files = OsFileSystem()
     lock = _own(folder, files)
     try:
+        require_no_keys(folder)
         create_identity(files, folder, substrate_id)
         return load_identity(files, folder)
     finally:
@@ -212,11 +220,12 @@ def _record_interrupted(writer: Writer, ledger: Ledger, abandoned: Sequence[Inte
 async def _finish(service: Service, committer: "asyncio.Task[None]") -> None:
     await service.writer.drain()
     await committer
-    if service.writer.failure is None:
-        try:
+    try:
+        if service.writer.failure is None:
             await service.checkpoints.write_all_new()
-        except StorageFailedError as failure:
-            service.writer.fail(failure)
+    except StorageFailedError as failure:
+        service.writer.fail(failure)
+    await service.checkpoints.rest()
 
 
 async def _limit_drain(leave: asyncio.Event) -> None:

@@ -103,6 +103,16 @@ def read_substrate_id(files: FileSystem, folder: Path) -> str:
     return str(name)
 
 
+def require_no_keys(folder: Path) -> None:
+    """Refuse to make keys for a ledger that has them.
+
+    Raises:
+        KeyFileError: Both key files are there.
+    """
+    if all((folder / name).exists() for name in (ENTRY_KEY_NAME, CHECKPOINT_KEY_NAME)):
+        raise KeyFileError(f"The ledger in {folder} has keys already, and they stay; use another home for a new one.")
+
+
 def require_no_lost_key(folder: Path) -> None:
     """Refuse to go on when a key is missing although the ledger has been used.
 

@@ -26,7 +26,7 @@ class ReceiptServer:
     """One listening server; `register` adds the services' own RPCs."""
 
     def __init__(self, service_name: str, register: Callable[[grpc.aio.Server], None]) -> None:
-        self._names = (service_name, health.SERVICE_NAME, reflection.SERVICE_NAME, _REFLECTION_V1)
+        self._names = (service_name, health.SERVICE_NAME, reflection.SERVICE_NAME)
         self._server = grpc.aio.server(options=_OPTIONS)
         self._health = health.aio.HealthServicer()
         register(self._server)

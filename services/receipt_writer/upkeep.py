@@ -39,17 +39,12 @@ class Checkpoints:
     async def write(self, layer: str) -> None:
         """Make the present head a checkpoint, durably, unless it is one.
 
+        A caller that leaves does not stop the write: two of them at once would take one another's temporary file.
+
         Raises:
             StorageFailedError: The medium refused.
         """
-        index = self._ledger.indexes[layer]
-        async with self._writing:
-            head, root = index.head, index.frontier.root()
-            if head.size == self._sizes[layer] and head.size:
-                return
-            note = sign_checkpoint(Checkpoint(index.origin, head.size, root), self._signer)
-            await asyncio.to_thread(self._store.write_checkpoint, index.layer.chain, note.encode())
-            self._sizes[layer] = head.size
+        await asyncio.shield(asyncio.ensure_future(self._write(layer)))
 
     async def write_due(self, now_ms: int) -> None:
         """Write the checkpoints that are due.
@@ -62,7 +57,7 @@ class Checkpoints:
                 await self.write(layer)
 
     async def write_all_new(self) -> None:
-        """Write a checkpoint for every chain that grew since its last one.
+        """Write a checkpoint for every chain that grew since its last one; nothing is being written afterwards.
 
         Raises:
             StorageFailedError: The medium refused.
@@ -70,6 +65,22 @@ class Checkpoints:
         for layer, index in self._ledger.indexes.items():
             if index.head.size > self._sizes[layer]:
                 await self.write(layer)
+        await self.rest()
+
+    async def rest(self) -> None:
+        """Wait until no checkpoint is being written."""
+        async with self._writing:
+            return
+
+    async def _write(self, layer: str) -> None:
+        index = self._ledger.indexes[layer]
+        async with self._writing:
+            head, root = index.head, index.frontier.root()
+            if head.size == self._sizes[layer] and head.size:
+                return
+            note = sign_checkpoint(Checkpoint(index.origin, head.size, root), self._signer)
+            await asyncio.to_thread(self._store.write_checkpoint, index.layer.chain, note.encode())
+            self._sizes[layer] = head.size
 
     def _is_due(self, index: ChainIndex, now_ms: int) -> bool:
         size = self._sizes[index.layer.name]

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from receipt_writer.format.canonical import MAX_LINE_BYTES
+from receipt_writer.storage.chain_file import ChainFile
+from receipt_writer.storage.filesystem import OsFileSystem
+
+
+def opened(path: Path, content: bytes) -> ChainFile:
+    path.write_bytes(content)
+    return ChainFile(OsFileSystem(), path, writable=True)
+
+
+def test_lines_end_at_a_line_feed_and_at_nothing_else(tmp_path: Path) -> None:
+    content = b'{"a":"\x0b\x0c\r\xc2\x85\xe2\x80\xa8"}\nsecond\n'
+    file = opened(tmp_path / "c", content)
+    assert list(file.lines(len(content))) == content.split(b"\n")[:-1]
+    assert (file.size, file.end_bytes) == (2, len(content))
+
+
+def test_lines_that_cross_the_reading_chunk_come_whole(tmp_path: Path) -> None:
+    lines = [bytes([65 + number % 26]) * 40_000 for number in range(60)]
+    content = b"".join(line + b"\n" for line in lines)
+    file = opened(tmp_path / "c", content)
+    assert list(file.lines(len(content))) == lines
+
+
+def test_lines_are_read_back_by_id(tmp_path: Path) -> None:
+    file = opened(tmp_path / "c", b"one\ntwo\nthree\n")
+    list(file.lines(14))
+    assert file.read(2, 1) == [b"two"]
+    assert file.read(1, 99) == [b"one", b"two", b"three"]
+    assert file.read(3, 2) == [b"three"]
+
+
+@pytest.mark.parametrize("first_id", [0, 4, -1])
+def test_an_id_outside_the_chain_reads_nothing(tmp_path: Path, first_id: int) -> None:
+    file = opened(tmp_path / "c", b"one\ntwo\nthree\n")
+    list(file.lines(14))
+    assert file.read(first_id, 1) == []
+
+
+def test_an_appended_line_is_unknown_until_it_is_advanced_over(tmp_path: Path) -> None:
+    file = opened(tmp_path / "c", b"one\n")
+    list(file.lines(4))
+    file.append([b"two"])
+    assert (file.read(2, 1), file.length_bytes()) == ([], 8)
+    file.advance([b"two"])
+    assert file.read(2, 1) == [b"two"]
+
+
+@pytest.mark.parametrize(
+    ("content", "committed", "end"),
+    [
+        (b"", None, 0),
+        (b"one\n", None, 4),
+        (b"one\ntw", None, 4),
+        (b"tw", None, 0),
+        (b"one\ntw", 4, 4),
+        (b"one\ntwo\nth", 4, 8),
+        (b"one\n\0\0\0\0", 4, 4),
+        (b"one\ntwo\nth\0\0e\nfour\n", 4, 8),
+    ],
+)
+def test_the_sound_end_comes_before_an_unfinished_write(
+    tmp_path: Path, content: bytes, committed: int | None, end: int
+) -> None:
+    assert opened(tmp_path / "c", content).sound_end(committed) == end
+
+
+def test_a_complete_bad_line_is_never_taken_for_a_torn_write(tmp_path: Path) -> None:
+    content = b"one\ngarbage that ends in a line break\n"
+    assert opened(tmp_path / "c", content).sound_end(4) == len(content)
+
+
+def test_a_hole_is_no_torn_write_when_no_commit_point_is_known(tmp_path: Path) -> None:
+    content = b"one\nt\0o\nthree\n"
+    assert opened(tmp_path / "c", content).sound_end(None) == len(content)
+
+
+def test_a_line_that_no_entry_can_be_is_handed_on_without_being_collected(tmp_path: Path) -> None:
+    content = b"x" * (MAX_LINE_BYTES * 40) + b"\n"
+    file = opened(tmp_path / "c", content)
+    (piece,) = list(file.lines(len(content)))
+    assert MAX_LINE_BYTES < len(piece) < len(content)
+
+
+def test_a_file_opened_for_reading_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        ChainFile(OsFileSystem(), tmp_path / "absent", writable=False)
+    assert list(tmp_path.iterdir()) == []

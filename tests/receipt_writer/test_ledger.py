@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from receipt_writer.errors import AlreadyRecordedError, DraftRefusedError, NotPossibleYetError, ReceiptError
+from receipt_writer.format.chain import check_link, genesis_head
+from receipt_writer.format.entry import Entry
+from receipt_writer.format.schema import LAYERS
+from receipt_writer.index import ChainIndex
+from receipt_writer.ledger import Append, Begin, Command, Ledger, Outcome, Started
+from tests.receipt_writer.format.material import START_MS, SeedSigner
+from tests.receipt_writer.parts import decision, intent, turn, ulid
+
+SIGNER = SeedSigner(b"\1" * 32)
+
+
+class Book:
+    """A ledger whose batches are durable at once, and the entries it can be asked to recall."""
+
+    def __init__(self, host: str = "") -> None:
+        self.ledger = Ledger([ChainIndex(layer, "home") for layer in LAYERS.values()], SIGNER, host)
+        self.entries: dict[tuple[str, int], Entry] = {}
+
+    def recall(self, layer: str, entry_id: int) -> Entry:
+        return self.entries[layer, entry_id]
+
+    def run(self, *commands: Command, now_ms: int = START_MS) -> list[Outcome]:
+        plan = self.ledger.plan(commands, now_ms, self.recall)
+        self.ledger.apply(plan)
+        for layer, entries in plan.entries.items():
+            self.entries.update({(layer, entry.id): entry for entry in entries})
+        return plan.outcomes
+
+    def run_one(self, command: Command, now_ms: int = START_MS) -> Outcome:
+        (outcome,) = self.run(command, now_ms=now_ms)
+        return outcome
+
+
+def append_decision(number: int, **changes: Any) -> Append:
+    return Append("L12", decision(number, **changes))
+
+
+def append_turn(number: int, **changes: Any) -> Append:
+    return Append("L10", turn(number, **changes))
+
+
+def refusal(outcome: Outcome, kind: type[ReceiptError]) -> str:
+    assert isinstance(outcome, kind)
+    return str(outcome)
+
+
+def entry(outcome: Outcome) -> Entry:
+    assert isinstance(outcome, Entry)
+    return outcome
+
+
+def test_entries_of_one_batch_follow_one_another() -> None:
+    first, second, other = (
+        entry(one)
+        for one in Book().run(append_decision(1), append_decision(2), Begin(intent(1)), append_turn(1))
+        if not isinstance(one, Started)
+    )
+    head = check_link(genesis_head("home/decisions/-"), first)
+    assert check_link(head, second).size == 2
+    assert check_link(genesis_head("home/turns/-"), other).size == 1
+
+
+def test_planning_changes_nothing() -> None:
+    book = Book()
+    for _ in range(2):
+        plan = book.ledger.plan([append_decision(1), Begin(intent(1))], START_MS, book.recall)
+        assert [entry(plan.outcomes[0]).id, plan.outcomes[1]] == [1, Started(START_MS)]
+    assert (book.ledger.indexes["L12"].head.size, book.ledger.intents) == (0, {})
+
+
+def test_the_same_draft_gets_the_same_entry_later_and_within_one_batch() -> None:
+    book = Book()
+    first, again = book.run(append_decision(1), append_decision(1))
+    later = book.run_one(append_decision(1), now_ms=START_MS + 9999)
+    assert entry(first).line == entry(again).line == entry(later).line
+    assert book.ledger.indexes["L12"].head.size == 1
+
+
+def test_a_repeated_draft_makes_a_plan_with_nothing_to_write() -> None:
+    book = Book()
+    book.run(append_decision(1), Begin(intent(1)))
+    plan = book.ledger.plan([append_decision(1), Begin(intent(1))], START_MS, book.recall)
+    assert not plan.is_new
+
+
+@pytest.mark.parametrize("change", [{"latencyMs": 13}, {"turnId": ulid("t_", 1)}, {"reviewerVerdict": "approved"}])
+def test_another_draft_under_the_same_call_id_is_refused(change: dict[str, Any]) -> None:
+    book = Book()
+    first, clash = book.run(append_decision(1), append_decision(1, **change))
+    assert ulid("c_", 1) in refusal(clash, AlreadyRecordedError)
+    refusal(book.run_one(append_decision(1, **change)), AlreadyRecordedError)
+    assert entry(book.run_one(append_decision(1))).line == entry(first).line
+
+
+def test_another_report_of_the_same_turn_is_refused() -> None:
+    book = Book()
+    book.run(Begin(intent(1)), append_turn(1))
+    assert ulid("t_", 1) in refusal(book.run_one(append_turn(1, outcome="failed")), AlreadyRecordedError)
+
+
+def test_a_refused_draft_harms_no_other_command_of_its_batch() -> None:
+    bad = append_decision(2, category="oracle")
+    first, refused, third = Book().run(append_decision(1), bad, append_decision(3))
+    assert "category must be one of" in refusal(refused, DraftRefusedError)
+    assert (entry(first).id, entry(third).id) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "change", [{"callId": "c_1"}, {"id": 7}, {"unknown": 1}, {"latencyMs": -1}, {"specId": "x" * 129}]
+)
+def test_a_draft_outside_the_table_is_refused(change: dict[str, Any]) -> None:
+    refusal(Book().run_one(Append("L12", decision(1) | change)), DraftRefusedError)
+
+
+def test_a_turn_that_never_began_cannot_report() -> None:
+    assert "BeginTurn first" in refusal(Book().run_one(append_turn(1)), NotPossibleYetError)
+
+
+def test_a_malformed_report_is_refused_as_malformed_even_when_it_never_began() -> None:
+    refusal(Book().run_one(Append("L10", turn(1) | {"turnId": "t_"})), DraftRefusedError)
+
+
+def test_beginning_again_returns_the_first_start() -> None:
+    book = Book()
+    assert book.run_one(Begin(intent(1))) == Started(START_MS)
+    assert book.run_one(Begin(intent(1)), now_ms=START_MS + 5) == Started(START_MS)
+    assert "began before" in refusal(book.run_one(Begin(intent(1, gateway="api"))), AlreadyRecordedError)
+
+
+def test_beginning_a_recorded_turn_again_returns_when_it_was_recorded() -> None:
+    book = Book()
+    book.run(Begin(intent(1)))
+    book.run_one(append_turn(1), now_ms=START_MS + 5)
+    assert book.run_one(Begin(intent(1)), now_ms=START_MS + 9) == Started(START_MS + 5)
+    assert book.ledger.intents == {}
+    assert "was recorded" in refusal(book.run_one(Begin(intent(1, gateway="api"))), AlreadyRecordedError)
+
+
+def test_a_start_that_could_not_become_an_entry_is_refused() -> None:
+    assert "gateway" in refusal(Book().run_one(Begin(intent(1, gateway="fax"))), DraftRefusedError)
+
+
+def test_time_never_runs_backwards_in_a_chain() -> None:
+    book = Book()
+    book.run_one(append_decision(1), now_ms=START_MS)
+    stepped = entry(book.run_one(append_decision(2), now_ms=START_MS - 60_000))
+    assert stepped.recorded_at_ms == START_MS
+    assert entry(book.run_one(append_decision(3), now_ms=START_MS + 1)).recorded_at_ms == START_MS + 1
+
+
+def test_a_silent_turn_becomes_an_interrupted_entry_with_its_decisions() -> None:
+    book = Book()
+    book.run(Begin(intent(1, deadline_ms=1000)), Begin(intent(2)))
+    book.run(append_decision(1, turnId=ulid("t_", 1)), append_decision(2), append_decision(3, turnId=ulid("t_", 1)))
+    (silent,) = book.ledger.silent_turns(START_MS + 1000)
+    recorded = entry(book.run_one(book.ledger.interruption(silent)))
+    assert recorded.fields["turnId"] == ulid("t_", 1)
+    assert recorded.fields["decisions"] == {"n": 2, "firstId": 1, "lastId": 3}
+    assert list(book.ledger.intents) == [ulid("t_", 2)]
+
+
+def test_a_restart_gives_up_the_turns_that_have_not_reported() -> None:
+    book = Book()
+    book.run(Begin(intent(1)), append_turn(1))
+    abandoned = book.ledger.restore_intents([intent(1, started_at_ms=5), intent(2, started_at_ms=5)])
+    assert [one.turn_id for one in abandoned] == [ulid("t_", 2)]
+    assert list(book.ledger.intents) == [ulid("t_", 2)]
+
+
+def test_a_restart_by_the_host_that_began_a_turn_keeps_the_turn_open() -> None:
+    book = Book(host="100.7")
+    assert book.ledger.restore_intents([intent(1, host="100.7")]) == []
+    assert list(book.ledger.intents) == [ulid("t_", 1)]
+    other = Book(host="100.8")
+    assert len(other.ledger.restore_intents([intent(1, host="100.7"), intent(2)])) == 2
+
+
+def test_beginning_a_turn_notes_the_host_but_does_not_compare_it() -> None:
+    book = Book(host="100.7")
+    book.run(Begin(intent(1)))
+    assert book.ledger.intents[ulid("t_", 1)].host == "100.7"
+    assert book.run_one(Begin(intent(1))) == Started(START_MS)

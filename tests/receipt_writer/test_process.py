@@ -1,0 +1,215 @@
+"""The writer as a process of its own: how it starts, how it ends, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc.aio
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from prometheus.receipts.v1 import receipts_pb2 as pb
+from prometheus.receipts.v1 import receipts_pb2_grpc
+from tests.receipt_writer.parts import begin_request, decision_request, free_port, turn_request, verified
+
+PIPE = asyncio.subprocess.PIPE
+
+
+@dataclass
+class Writer:
+    """A running writer process and a client's way to it."""
+
+    process: asyncio.subprocess.Process
+    target: str
+    channel: grpc.aio.Channel
+    stub: receipts_pb2_grpc.ReceiptWriterStub
+
+    async def end(self, number: signal.Signals | None = None) -> tuple[int, str]:
+        """End the process by a signal or by closing its stdin; return its status and what it said."""
+        if number is None:
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+        else:
+            self.process.send_signal(number)
+        return await said(self.process)
+
+
+async def said(process: asyncio.subprocess.Process) -> tuple[int, str]:
+    assert process.stderr is not None
+    text = (await asyncio.wait_for(process.stderr.read(), 20)).decode()
+    return await asyncio.wait_for(process.wait(), 20), text
+
+
+async def launch(home: Path, listen: str, *options: str) -> asyncio.subprocess.Process:
+    command = [sys.executable, "-m", "receipt_writer", "serve", "--home", str(home), "--listen", listen, *options]
+    return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+
+
+@asynccontextmanager
+async def started(home: Path, listen: str = "", *options: str) -> AsyncIterator[Writer]:
+    """Start a writer process and wait until it serves; it is killed when the block leaves it running."""
+    listen = listen or f"unix:{home}/w.sock"
+    process = await launch(home, listen, *options)
+    async with grpc.aio.insecure_channel(listen) as channel:
+        try:
+            check = health_pb2_grpc.HealthStub(channel).Check(
+                health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=20
+            )
+            assert (await check).status == health_pb2.HealthCheckResponse.SERVING
+            stub = receipts_pb2_grpc.ReceiptWriterStub(channel)  # type: ignore[no-untyped-call]
+            yield Writer(process, listen, channel, stub)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await said(process)
+
+
+async def test_one_ready_line_is_all_it_says(folder: Path) -> None:
+    async with started(folder) as writer:
+        await writer.stub.AppendDecision(decision_request(1))
+        status, text = await writer.end(signal.SIGTERM)
+    assert status == 0
+    (line,) = text.splitlines()
+    assert line.endswith(f"ready: receipt-writer serves turns (0), decisions (0) on unix:{folder}/w.sock")
+
+
+async def test_it_leaves_when_its_stdin_ends(folder: Path) -> None:
+    async with started(folder, "", "--exit-with-stdin") as writer:
+        await writer.stub.AppendDecision(decision_request(1))
+        status, _ = await writer.end()
+    assert status == 0
+    assert len(verified(folder / "receipts")) == 1
+    assert (folder / "receipts" / "chains" / "decisions.checkpoint").exists()
+
+
+async def test_ctrl_c_is_the_hosts_affair_when_stdin_rules(folder: Path) -> None:
+    async with started(folder, "", "--exit-with-stdin") as writer:
+        writer.process.send_signal(signal.SIGINT)
+        assert (await writer.stub.AppendDecision(decision_request(1))).entry.id == 1
+        assert (await writer.end())[0] == 0
+
+
+async def test_ctrl_c_ends_it_otherwise(folder: Path) -> None:
+    async with started(folder) as writer:
+        assert (await writer.end(signal.SIGINT))[0] == 0
+
+
+async def test_it_dies_with_a_host_that_was_killed(folder: Path) -> None:
+    host = (
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-m', 'receipt_writer', *sys.argv[1:]], stdin=subprocess.PIPE)\n"
+        "print(child.pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    target = f"unix:{folder}/w.sock"
+    arguments = ["serve", "--home", str(folder), "--listen", target, "--exit-with-stdin"]
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", host, *arguments, stdout=PIPE, stderr=PIPE)
+    async with grpc.aio.insecure_channel(target) as channel:
+        stub = receipts_pb2_grpc.ReceiptWriterStub(channel)  # type: ignore[no-untyped-call]
+        await stub.BeginTurn(begin_request(1), wait_for_ready=True, timeout=20)
+        process.kill()
+        assert process.stderr is not None
+        await asyncio.wait_for(process.stderr.read(), 5)  # ends when the writer, too, has closed it
+    async with started(folder, "", "--exit-with-stdin") as writer:
+        head = await writer.stub.GetHead(pb.GetHeadRequest(layer=pb.LAYER_L10_TURNS))
+        assert head.size == 1  # another host: the turn that was begun will never be reported
+    assert [entry.fields["outcome"] for entry in verified(folder / "receipts", "L10")] == ["interrupted"]
+
+
+async def test_the_same_host_finishes_its_turn_after_the_writer_was_killed(folder: Path) -> None:
+    async with started(folder, "", "--exit-with-stdin") as writer:
+        await writer.stub.BeginTurn(begin_request(1))
+        await writer.end(signal.SIGKILL)
+    async with started(folder, "", "--exit-with-stdin") as writer:
+        assert (await writer.stub.AppendTurn(turn_request(1))).entry.id == 1
+
+
+async def test_kill_9_between_appends_loses_nothing_and_repeats_the_same_bytes(folder: Path) -> None:
+    async with started(folder) as writer:
+        first = [(await writer.stub.AppendDecision(decision_request(number))).entry.line for number in range(5)]
+        await writer.end(signal.SIGKILL)
+    async with started(folder) as writer:
+        again = [(await writer.stub.AppendDecision(decision_request(number))).entry.line for number in range(5)]
+        await writer.stub.AppendDecision(decision_request(5))
+        await writer.end(signal.SIGTERM)
+    assert again == first
+    assert [entry.line.decode() for entry in verified(folder / "receipts")][:5] == first
+
+
+async def test_the_socket_that_a_killed_writer_left_is_replaced(folder: Path) -> None:
+    async with started(folder) as writer:
+        await writer.end(signal.SIGKILL)
+    assert (folder / "w.sock").exists()
+    async with started(folder) as writer:
+        assert (await writer.end(signal.SIGTERM))[0] == 0
+
+
+async def test_a_second_writer_on_the_same_home_is_told_who_is_first(folder: Path) -> None:
+    async with started(folder) as writer:
+        status, text = await said(await launch(folder, f"unix:{folder}/other.sock"))
+        assert status == 2
+        (line,) = text.splitlines()
+        assert f"process {writer.process.pid}" in line
+
+
+async def test_a_socket_of_a_live_process_is_refused_in_one_sentence(folder: Path, tmp_path: Path) -> None:
+    async with started(folder) as writer:
+        status, text = await said(await launch(tmp_path, writer.target))
+        assert (status, len(text.splitlines())) == (2, 1)
+        assert "live process listens on" in text
+        assert (await writer.stub.AppendDecision(decision_request(1))).entry.id == 1
+
+
+async def test_a_port_in_use_is_refused_in_one_sentence(folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        status, text = await said(await launch(folder, f"127.0.0.1:{taken.getsockname()[1]}"))
+    assert (status, len(text.splitlines())) == (2, 1)
+    assert "address already in use" in text
+
+
+async def test_two_writers_cannot_share_a_port(folder: Path, tmp_path: Path) -> None:
+    async with started(folder, f"127.0.0.1:{free_port()}") as writer:
+        status, text = await said(await launch(tmp_path, writer.target))
+        assert (status, len(text.splitlines())) == (2, 1)
+
+
+async def test_a_key_that_others_can_read_is_refused_in_one_sentence(folder: Path) -> None:
+    async with started(folder) as writer:
+        await writer.end(signal.SIGTERM)
+    (folder / "receipts" / "entry.key").chmod(0o644)
+    status, text = await said(await launch(folder, f"unix:{folder}/w.sock"))
+    assert (status, len(text.splitlines())) == (2, 1)
+    assert "chmod 600" in text
+
+
+async def test_a_damaged_chain_is_refused_with_status_1(folder: Path) -> None:
+    async with started(folder) as writer:
+        await writer.stub.AppendDecision(decision_request(1))
+        await writer.end(signal.SIGTERM)
+    path = folder / "receipts" / "chains" / "decisions.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"ok"', b'"no"'))
+    status, text = await said(await launch(folder, f"unix:{folder}/w.sock"))
+    assert (status, len(text.splitlines())) == (1, 1)
+    assert "chain decisions" in text
+
+
+async def test_what_the_writer_owns_is_private_whatever_the_umask(folder: Path) -> None:
+    earlier = os.umask(0)
+    try:
+        async with started(folder, f"unix:{folder}/run/w.sock") as writer:
+            await writer.stub.AppendDecision(decision_request(1))
+            await writer.end(signal.SIGTERM)
+    finally:
+        os.umask(earlier)
+    for path in (folder / "receipts").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+    assert (folder / "run").stat().st_mode & 0o777 == 0o700

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import stat
+from pathlib import Path
+
+import grpc
+import grpc.aio
+import pytest
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from prometheus.receipts.v1 import receipts_pb2 as pb
+from receipt_writer.app import open_service, run_service
+from receipt_writer.errors import ListenError
+from receipt_writer.listen import UnixAddress
+from receipt_writer.rpc import SERVICE_NAME
+from receipt_writer.server import MAX_MESSAGE_BYTES
+from receipt_writer.writer import Limits
+from tests.receipt_writer.parts import (
+    WatchedFiles,
+    begin_request,
+    chain_file,
+    decision,
+    decision_request,
+    running,
+    verified,
+)
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+L12 = pb.LAYER_L12_DECISIONS
+
+
+async def test_health_is_serving_for_the_server_and_the_service(folder: Path) -> None:
+    async with running(folder) as one:
+        assert [await one.health(), await one.health(SERVICE_NAME)] == [SERVING, SERVING]
+
+
+async def test_the_socket_is_its_owners_alone(folder: Path) -> None:
+    async with running(folder):
+        assert stat.S_IMODE((folder / "w.sock").stat().st_mode) == 0o600
+
+
+async def test_one_line_tells_that_the_writer_is_ready(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        async with running(folder) as one:
+            await one.stub.AppendDecision(decision_request(1))
+        async with running(folder) as one:
+            pass
+    ready = [record.message for record in caplog.records if record.message.startswith("ready:")]
+    address = f"unix:{folder}/w.sock"
+    assert ready == [
+        f"ready: receipt-writer serves turns (0), decisions (0) on {address}",
+        f"ready: receipt-writer serves turns (0), decisions (1) on {address}",
+    ]
+
+
+async def test_a_drain_ends_with_a_checkpoint_and_status_0(folder: Path) -> None:
+    async with running(folder) as one:
+        for number in range(3):
+            await one.stub.AppendDecision(decision_request(number))
+    assert one.ended.result() == 0
+    assert (folder / "chains" / "decisions.checkpoint").read_text().splitlines()[1] == "3"
+    assert not (folder / "chains" / "turns.checkpoint").exists()
+
+
+async def test_a_drain_answers_every_append_it_took(folder: Path) -> None:
+    async with running(folder) as one:
+        calls = [one.stub.AppendDecision(decision_request(number)) for number in range(60)]
+        tasks = [asyncio.ensure_future(call) for call in calls]
+        await one.stub.AppendDecision(decision_request(99))
+        one.leave.set()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    acknowledged = {result.entry.line for result in results if not isinstance(result, BaseException)}
+    refused = [result for result in results if isinstance(result, grpc.aio.AioRpcError)]
+    assert {result.code() for result in refused} <= {grpc.StatusCode.UNAVAILABLE}
+    assert len(acknowledged) + len(refused) == 60
+    assert acknowledged <= {entry.line.decode() for entry in verified(folder)}
+
+
+async def test_an_open_health_watch_does_not_hold_up_a_drain(folder: Path) -> None:
+    async with running(folder) as one:
+        watch = health_pb2_grpc.HealthStub(one.channel).Watch(health_pb2.HealthCheckRequest())
+        assert (await watch.read()).status == SERVING
+        one.leave.set()
+        assert await asyncio.wait_for(asyncio.shield(one.ended), 2) == 0
+        assert (await watch.read()).status == NOT_SERVING
+
+
+async def _read_on(stream: grpc.aio.UnaryStreamCall[pb.ListEntriesRequest, pb.ListEntriesResponse]) -> None:
+    while await stream.read():
+        pass
+
+
+async def test_a_list_whose_reader_is_slow_is_ended_by_a_drain(folder: Path) -> None:
+    async with running(folder) as one:
+        appends = (one.service.writer.append("L12", decision(number)) for number in range(1100))
+        await asyncio.gather(*appends)  # more than flow control lets through unread
+        stream = one.stub.ListEntries(pb.ListEntriesRequest(layer=L12))
+        assert (await stream.read()).entry.id == 1
+        one.leave.set()
+        assert await asyncio.wait_for(asyncio.shield(one.ended), 2) == 0
+        with pytest.raises(grpc.aio.AioRpcError) as ending:
+            await _read_on(stream)
+    assert ending.value.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}
+
+
+async def test_a_request_over_one_mebibyte_is_refused(folder: Path) -> None:
+    async with running(folder) as one:
+        with pytest.raises(grpc.aio.AioRpcError) as refusal:
+            await one.stub.AppendDecision(decision_request(1, productId="x" * (MAX_MESSAGE_BYTES + 1)))
+        assert refusal.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert (await one.stub.AppendDecision(decision_request(1))).entry.id == 1
+
+
+async def test_a_full_queue_tells_when_to_come_back(folder: Path) -> None:
+    async with running(folder, limits=Limits(queue=0, retry_after_ms=150)) as one:
+        with pytest.raises(grpc.aio.AioRpcError) as refusal:
+            await one.stub.AppendDecision(decision_request(1))
+    assert refusal.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    trailers = dict(refusal.value.trailing_metadata() or ())
+    status = status_pb2.Status.FromString(trailers["grpc-status-details-bin"])
+    info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+    assert status.details[0].Unpack(info)
+    assert status.details[1].Unpack(retry)
+    assert (info.reason, retry.retry_delay.ToMilliseconds()) == ("QUEUE_FULL", 150)
+    assert chain_file(folder).read_bytes() == b""
+
+
+async def test_a_failed_sync_makes_the_writer_unavailable_and_ends_it_with_status_1(folder: Path) -> None:
+    files = WatchedFiles()
+    async with running(folder, files=files) as one:
+        first = (await one.stub.AppendDecision(decision_request(1))).entry.line
+        files.fails = ("sync", "decisions.jsonl")
+        with pytest.raises(grpc.aio.AioRpcError) as refusal:
+            await one.stub.AppendDecision(decision_request(2))
+        assert refusal.value.code() == grpc.StatusCode.UNAVAILABLE
+        assert "the writer stops" in (refusal.value.details() or "")
+        files.fails = None
+        assert await asyncio.wait_for(asyncio.shield(one.ended), 2) == 1
+        with pytest.raises(grpc.aio.AioRpcError) as refusal:
+            await one.stub.AppendDecision(decision_request(1))
+        assert refusal.value.code() == grpc.StatusCode.UNAVAILABLE
+    async with running(folder) as again:
+        assert (await again.stub.AppendDecision(decision_request(1))).entry.line == first
+
+
+async def test_health_is_not_serving_from_the_moment_of_a_storage_failure(folder: Path) -> None:
+    files = WatchedFiles()
+    async with running(folder, files=files) as one:
+        watch = health_pb2_grpc.HealthStub(one.channel).Watch(health_pb2.HealthCheckRequest(service=SERVICE_NAME))
+        assert (await watch.read()).status == SERVING
+        files.fails = ("write", "intents.jsonl")
+        with pytest.raises(grpc.aio.AioRpcError):
+            await one.stub.BeginTurn(begin_request(1))
+        assert (await watch.read()).status == NOT_SERVING
+
+
+async def test_a_caller_that_leaves_when_its_entry_is_already_written_gets_it_later(folder: Path) -> None:
+    files = WatchedFiles(awaited=("sync", "decisions.jsonl"))
+    async with running(folder, files=files) as one:
+        files.happened.clear()  # the start synced, too
+        call = one.stub.AppendDecision(decision_request(1))
+        assert await asyncio.to_thread(files.happened.wait, 20)
+        call.cancel()
+        again = (await one.stub.AppendDecision(decision_request(1))).entry
+        assert again.id == 1
+    assert [entry.line.decode() for entry in verified(folder)] == [again.line]
+
+
+async def test_an_address_that_cannot_be_used_gives_the_folder_back(folder: Path) -> None:
+    (folder / "taken").write_text("")
+    service = open_service(folder)
+    with pytest.raises(ListenError):
+        await run_service(service, UnixAddress(folder / "taken"), asyncio.Event())
+    open_service(folder).store.close()

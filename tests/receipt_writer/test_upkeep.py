@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from receipt_writer.app import Service, open_service
+from receipt_writer.errors import StorageFailedError
+from receipt_writer.format.checkpoint import verify_note
+from receipt_writer.identity import chains_folder
+from receipt_writer.ledger import Begin
+from receipt_writer.upkeep import CHECKPOINT_ENTRIES, CHECKPOINT_MS
+from tests.receipt_writer.parts import Clock, WatchedFiles, decision, intent, policy_keys, ulid, verified
+
+
+@asynccontextmanager
+async def opened(folder: Path, clock: Clock, files: WatchedFiles | None = None) -> AsyncIterator[Service]:
+    """Open a ledger and run its committer; upkeep happens when the test looks."""
+    service = open_service(folder, files, clock)
+    running = asyncio.create_task(service.writer.run(lambda: None))
+    try:
+        yield service
+    finally:
+        await service.writer.drain()
+        await running
+        service.store.close()
+
+
+def checkpoint_size(folder: Path) -> int:
+    """Return the size of the stored decisions checkpoint, verified under the policy file; 0 when there is none."""
+    path = chains_folder(folder) / "decisions.checkpoint"
+    if not path.exists():
+        return 0
+    origin, keys = policy_keys(folder)
+    trusted = [key.public_key for key in keys if key.use == "checkpoint"]
+    return verify_note(path.read_text(), origin, trusted).size
+
+
+async def append(service: Service, first: int, last: int) -> None:
+    await asyncio.gather(*(service.writer.append("L12", decision(number)) for number in range(first, last + 1)))
+
+
+async def test_a_checkpoint_is_due_after_256_new_entries(folder: Path) -> None:
+    async with opened(folder, Clock()) as service:
+        await append(service, 1, CHECKPOINT_ENTRIES - 1)
+        await service.upkeep.look_once()
+        assert checkpoint_size(folder) == 0
+        await append(service, CHECKPOINT_ENTRIES, CHECKPOINT_ENTRIES)
+        await service.upkeep.look_once()
+        assert checkpoint_size(folder) == CHECKPOINT_ENTRIES
+
+
+@pytest.mark.parametrize("step_ms", [CHECKPOINT_MS, -CHECKPOINT_MS])
+async def test_a_checkpoint_is_due_when_the_oldest_new_entry_is_30_seconds_old(folder: Path, step_ms: int) -> None:
+    clock = Clock()
+    async with opened(folder, clock) as service:
+        await append(service, 1, 2)
+        clock.now_ms += step_ms - (step_ms > 0) + (step_ms < 0)
+        await service.upkeep.look_once()
+        assert checkpoint_size(folder) == 0
+        clock.now_ms += (step_ms > 0) - (step_ms < 0)
+        await service.upkeep.look_once()
+        assert checkpoint_size(folder) == 2
+
+
+async def test_no_checkpoint_is_written_when_nothing_is_new(folder: Path) -> None:
+    clock, files = Clock(), WatchedFiles()
+    async with opened(folder, clock, files) as service:
+        await append(service, 1, 2)
+        clock.now_ms += CHECKPOINT_MS
+        await service.upkeep.look_once()
+        mark = len(files.calls)
+        clock.now_ms += CHECKPOINT_MS
+        await service.upkeep.look_once()
+        assert files.since(mark) == []
+
+
+async def test_a_restart_knows_the_checkpoint_it_finds(folder: Path) -> None:
+    clock = Clock()
+    async with opened(folder, clock) as service:
+        await append(service, 1, 3)
+        await service.checkpoints.write_all_new()
+    async with opened(folder, clock) as service:
+        assert service.checkpoints.size("L12") == 3
+        await append(service, 4, 5)
+        await service.checkpoints.write_all_new()
+    assert checkpoint_size(folder) == 5
+
+
+async def test_the_committer_wakes_the_upkeep_when_a_checkpoint_is_due(folder: Path) -> None:
+    files = WatchedFiles(awaited=("replace", "decisions.checkpoint"))
+    service = open_service(folder, files, Clock())
+    service.upkeep._every_s = 3600
+    tasks = [
+        asyncio.create_task(service.writer.run(service.upkeep.after_commit)),
+        asyncio.create_task(service.upkeep.run()),
+    ]
+    await append(service, 1, CHECKPOINT_ENTRIES)
+    assert await asyncio.to_thread(files.happened.wait, 20)
+    await service.checkpoints.rest()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    service.store.close()
+    assert checkpoint_size(folder) == CHECKPOINT_ENTRIES
+
+
+async def test_a_turn_past_its_deadline_is_recorded_as_interrupted_once(folder: Path) -> None:
+    clock = Clock()
+    async with opened(folder, clock) as service:
+        await service.writer.begin(Begin(intent(1, deadline_ms=1000)))
+        await service.writer.append("L12", decision(1, turnId=ulid("t_", 1)))
+        await service.upkeep.look_once()
+        assert verified(folder, "L10") == []
+        clock.now_ms += 1000
+        for _ in range(2):
+            await service.upkeep.look_once()
+    (entry,) = verified(folder, "L10")
+    assert (entry.fields["outcome"], entry.fields["turnId"]) == ("interrupted", ulid("t_", 1))
+    assert entry.fields["decisions"] == {"n": 1, "firstId": 1, "lastId": 1}
+
+
+async def test_a_checkpoint_that_cannot_be_written_ends_the_writer(folder: Path) -> None:
+    clock, files = Clock(), WatchedFiles()
+    service = open_service(folder, files, clock)
+    running = asyncio.create_task(service.writer.run(lambda: None))
+    await append(service, 1, 1)
+    clock.now_ms += CHECKPOINT_MS
+    files.fails = ("replace", "decisions.checkpoint")
+    await service.upkeep.run()
+    await running
+    assert isinstance(service.writer.failure, StorageFailedError)
+    service.store.close()
+
+
+async def test_a_caller_that_leaves_does_not_disturb_the_checkpoint_it_asked_for(folder: Path) -> None:
+    files = WatchedFiles(awaited=("sync", ".decisions.checkpoint.tmp"))
+    async with opened(folder, Clock(), files) as service:
+        await append(service, 1, 2)
+        leaver = asyncio.create_task(service.checkpoints.write("L12"))
+        assert await asyncio.to_thread(files.happened.wait, 20)
+        leaver.cancel()
+        await append(service, 3, 3)
+        await service.checkpoints.write("L12")
+        assert checkpoint_size(folder) == 3
