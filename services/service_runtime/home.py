@@ -7,8 +7,6 @@ from pathlib import Path
 
 from service_runtime.errors import SetupError
 
-_FOLDER_MODE = 0o700
-
 
 @dataclass(frozen=True)
 class Home:
@@ -24,15 +22,16 @@ class Home:
         """
         folder = self.path / service
         try:
-            self.path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-            folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)
-            folder.chmod(_FOLDER_MODE)  # fails where it is not ours or the disk is read-only
-        except FileExistsError as error:
-            raise _unusable(error.filename or folder, "a file is in the way") from error
-        except OSError as error:
-            raise _unusable(error.filename or folder, (error.strerror or "it failed").lower()) from error
-        except ValueError as error:  # a NUL character in the name
-            raise _unusable(folder, "the name is not possible") from error
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            folder.chmod(0o700)  # fails where it is not ours or the disk is read-only
+        except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
+            why = getattr(error, "strerror", None) or "the name is not possible"
+            why = "a file is in the way" if isinstance(error, FileExistsError) else why.lower()
+            raise SetupError(
+                f"The home folder cannot be used at {str(getattr(error, 'filename', folder))!r}: {why}; "
+                "set PROMETHEUS_HOME or pass --home with a folder you can write to."
+            ) from error
         return folder
 
 
@@ -44,30 +43,18 @@ def secure_write(path: Path, data: bytes) -> None:
     Raises:
         OSError: The disk refused; the old file is untouched and no temporary file stays.
     """
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)  # made 0600
     try:
-        with os.fdopen(descriptor, "wb") as file:  # mkstemp makes it 0600
+        with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+            os.fsync(descriptor)
+        Path(name).replace(path)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+    folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        os.fsync(folder)
     finally:
-        os.close(descriptor)
-
-
-def _unusable(where: object, why: str) -> SetupError:
-    return SetupError(
-        f"The home folder cannot be used at {str(where)!r}: {why}; "
-        "set PROMETHEUS_HOME or pass --home with a folder you can write to."
-    )
+        os.close(folder)

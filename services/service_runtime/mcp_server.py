@@ -27,16 +27,17 @@ _NAME_CHARACTERS = 80
 
 @dataclass(frozen=True)
 class McpService:
-    """One MCP server as its entry point describes it."""
+    """One MCP server as its entry point describes it.
+
+    `name` is the server's and its folder's in the home (`memory`), `command` what a person types (`memory-mcp`).
+    `build` opens the store and defines the tools; the server's lifespan closes the store. `check` opens the store,
+    returns one sentence about it and closes it.
+    """
 
     name: str
-    """The server's name and its folder in the home, such as `memory`."""
     command: str
-    """What a person types, such as `tools-mcp calendar`."""
     build: Callable[[Settings], "FastMCP[Any]"]
-    """Opens the store and defines the tools; the server's lifespan closes the store."""
     check: Callable[[Settings], str]
-    """Opens the store, returns one sentence about it, closes it."""
 
 
 def run_service(service: McpService, argv: Sequence[str]) -> int:
@@ -46,6 +47,9 @@ def run_service(service: McpService, argv: Sequence[str]) -> int:
     """
     options = _parser(service).parse_args(argv)
     try:
+        if options.version:
+            sys.stdout.write(f"{service.command} {_version()}\n")
+            return 0
         settings = load_settings(os.environ, Path.cwd(), options.home)
         logs.configure(options.log_level or settings.get("LOG_LEVEL"))
         if options.where:
@@ -118,29 +122,15 @@ def _parser(service: McpService) -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--transport", choices=("stdio", "http"), default="stdio", help="how the client talks to it (default: stdio)")
     add("--host", default="127.0.0.1", help="HTTP: the address to listen on (default: 127.0.0.1)")
-    add("--port", type=_port, default=8931, help="HTTP: the port, 0 for any free one (default: 8931)")
+    add("--port", type=int, default=8931, help="HTTP: the port, 0 for any free one (default: 8931)")
     add("--token-file", metavar="FILE", help="HTTP: a file with the bearer token (else PROMETHEUS_MCP_TOKEN)")
     add("--allowed-host", metavar="NAME", action="append", default=[], help="HTTP: a Host header to accept, repeatable")
     add("--home", metavar="FOLDER", help="the home folder (else PROMETHEUS_HOME)")
     add("--log-level", metavar="LEVEL", help="debug, info, warning, error or critical (default: warning)")
     add("--where", action="store_true", help="print where the data is and exit")
     add("--check", action="store_true", help="open the store, say how it is and exit")
-    add("--version", action=_Version, nargs=0, help="print the version and exit")
+    add("--version", action="store_true", help="print the version and exit")
     return parser
-
-
-def _port(text: str) -> int:
-    if not text.isdigit() or int(text) > 65535:  # noqa: PLR2004 - the highest port there is
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; use 0 to 65535")
-    return int(text)
-
-
-class _Version(argparse.Action):
-    """`--version`, read only when it is asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        sys.stdout.write(f"{parser.prog} {_version()}\n")
-        parser.exit()
 
 
 def _version() -> str:

@@ -4,7 +4,8 @@ Only entry points call `load_settings`; everything else is handed the frozen res
 """
 
 import io
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,9 +14,8 @@ from service_runtime.errors import SetupError
 from service_runtime.home import Home
 
 _PREFIX = "PROMETHEUS_"
-_HOME = f"{_PREFIX}HOME"
-_HOST_ONLY = frozenset({f"{_PREFIX}API_KEY"})  # the model's key is of no use to a child, so no child gets it
-_OUTSIDE = frozenset({"ANTHROPIC_API_KEY", "OPENAI_API_KEY"})
+_READ = (_PREFIX, "OTEL_", "ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+_HOST_ONLY = f"{_PREFIX}API_KEY"  # the model's key is of no use to a child, so no child gets it
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Settings:
 
     def environment(self) -> dict[str, str]:
         """Return the `PROMETHEUS_*` pairs a child process needs, home included, the model's API key left out."""
-        ours = {name: value for name, value in self.values.items() if name.startswith(_PREFIX)}
-        return {name: value for name, value in ours.items() if name not in _HOST_ONLY} | {_HOME: str(self.home.path)}
+        ours = {name: value for name, value in self.values.items() if name.startswith(_PREFIX) and name != _HOST_ONLY}
+        return ours | {f"{_PREFIX}HOME": str(self.home.path)}
 
     def zone(self) -> ZoneInfo:
         """Return the zone of `PROMETHEUS_TIMEZONE`, else the system's.
@@ -59,14 +59,11 @@ def load_settings(environ: Mapping[str, str], cwd: Path, home: str | None = None
     Raises:
         SetupError: A `.env` cannot be read or has a broken line, or the home folder's name cannot be expanded.
     """
-    nearest = _nearest(cwd)
-    values = _ours(environ)
-    if nearest is not None:
-        values = _read(nearest) | values
-    root = _home_path(home or values.get(_HOME), cwd)
-    in_home = root / ".env"
-    if in_home != nearest and _is_file(in_home):
-        values = _read(in_home) | values
+    nearest = next((folder / ".env" for folder in (cwd, *cwd.parents) if _is_file(folder / ".env")), None)
+    values = (_read(nearest) if nearest else {}) | _ours(environ)
+    root = _home_path(home or values.get(f"{_PREFIX}HOME"), cwd)
+    if root / ".env" != nearest and _is_file(root / ".env"):
+        values = _read(root / ".env") | values
     return Settings(Home(root), values)
 
 
@@ -83,46 +80,28 @@ def _home_path(told: str | None, cwd: Path) -> Path:
         ) from error
 
 
-def _nearest(cwd: Path) -> Path | None:
-    candidates = (folder / ".env" for folder in (cwd, *cwd.parents))
-    return next((path for path in candidates if _is_file(path)), None)
-
-
 def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()  # a folder called .env is somebody's virtual environment
-    except OSError:
-        return False  # a folder we may not look into has no file for us
+    return os.path.isfile(path)  # noqa: PTH113 - unlike Path.is_file, False where we may not look
 
 
-def _ours(pairs: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in pairs.items() if value and _is_ours(name)}
-
-
-def _is_ours(name: str) -> bool:
-    return name.startswith((_PREFIX, "OTEL_")) or name in _OUTSIDE
+def _ours(pairs: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in pairs.items() if value and name.startswith(_READ)}
 
 
 def _read(path: Path) -> dict[str, str]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(f"{path} cannot be read as UTF-8 text; repair it, remove it, or allow reading it.") from error
-    return _ours(dict(_pairs(path, text)))
-
-
-def _pairs(path: Path, text: str) -> Iterator[tuple[str, str]]:
     from dotenv.parser import parse_stream  # imported late: most processes have no .env
 
-    for binding in parse_stream(io.StringIO(text)):
-        original = binding.original
-        ours_without_value = binding.value is None and _is_ours(binding.key or "")
-        if binding.error or ours_without_value:
-            before = original.string[: len(original.string) - len(original.string.lstrip())]
-            line = original.line + before.count("\n")  # the parser counts from the blank lines before it
+    try:
+        bindings = list(parse_stream(io.StringIO(path.read_text(encoding="utf-8"))))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"{path} cannot be read as UTF-8 text; repair it, remove it, or allow reading it.") from error
+    for binding in bindings:
+        if binding.error or (binding.value is None and (binding.key or "").startswith(_READ)):
+            text = binding.original.string
+            blank = text[: len(text) - len(text.lstrip())].count("\n")  # the parser counts from the lines before
+            line = binding.original.line + blank
             raise SetupError(f"{path} line {line} is not NAME=value: put the value after = and close every quote.")
-        if binding.key and binding.value is not None:
-            yield binding.key, binding.value
+    return _ours({binding.key: binding.value for binding in bindings if binding.key})
 
 
 def _system_zone() -> str:

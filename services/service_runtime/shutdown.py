@@ -1,7 +1,10 @@
 """Leaving in time: a server whose caller is gone ends within two seconds, whatever its tools are doing."""
 
 import os
+import signal
 import threading
+
+STOPPING = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
 def leave_within(seconds: float) -> None:

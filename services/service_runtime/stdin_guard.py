@@ -13,33 +13,36 @@ import select
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-from service_runtime.shutdown import leave_within
+from service_runtime.shutdown import STOPPING, leave_within
 
 UNREADABLE_METHOD = "prometheus/unreadable"
-_STOPPING = frozenset({signal.SIGTERM, signal.SIGINT})
 _LEAVE_S = 1.5  # end of input to end of process is promised within 2 s
 
 
 def install() -> None:
     """Put the guard between the SDK and file descriptor 0, and let SIGTERM and SIGINT end the input.
 
-    Descriptor 0 itself becomes the null device, so no child process can read the protocol.
+    Descriptor 0 itself becomes the null device, so no child process can read the protocol. Not on Windows, where
+    nothing can wait for a pipe and a signal at once: there the SDK reads by itself.
     """
+    if sys.platform == "win32":
+        return
     from mcp.types import jsonrpc_message_adapter
 
-    wire = os.dup(0)
+    signals, writable = os.pipe()
+    os.set_blocking(writable, False)
+    signal.set_wakeup_fd(writable)  # written by whichever thread a signal hits; a handler waits for the main thread
+    for number in STOPPING:
+        signal.signal(number, lambda *_: None)
+    wire = _Wire(os.dup(0), signals)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
-    woken, wake = os.pipe()
-    os.set_blocking(wake, False)
-    signal.set_wakeup_fd(wake)  # written by whichever thread the signal hits; a handler would wait for the main thread
-    for number in _STOPPING:
-        signal.signal(number, lambda *_: None)
-    lines = _Lines(wire, woken, lambda line: jsonrpc_message_adapter.validate_json(line, by_name=False))
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(lines), encoding="utf-8", errors="replace")
+    lines = _Lines(wire)
+    lines.parse = lambda line: jsonrpc_message_adapter.validate_json(line, by_name=False)
+    sys.stdin = io.TextIOWrapper(lines)  # the SDK takes its buffer
 
 
 def readable(line: bytes, parse: Callable[[bytes], object]) -> bytes:
@@ -47,65 +50,52 @@ def readable(line: bytes, parse: Callable[[bytes], object]) -> bytes:
     try:
         parse(line)
     except ValueError:
-        request = _loosely(line)
-        if "id" not in request or "method" not in request:
-            return line
-        params = request.get("params")
-        meta = params.get("_meta", {}) if isinstance(params, dict) else {}
-        stand_in = {"jsonrpc": "2.0", "id": request["id"], "method": UNREADABLE_METHOD, "params": {"_meta": meta}}
-        return json.dumps(stand_in, ensure_ascii=False).encode(errors="replace") + b"\n"
+        return _stand_in(line) or line
     return line
 
 
-def _loosely(line: bytes) -> dict[str, Any]:
+def _stand_in(line: bytes) -> bytes | None:
     try:
-        value = json.loads(line)
+        request = json.loads(line)
     except (ValueError, RecursionError):
-        return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        return None
+    if not isinstance(request, dict) or not request.keys() >= {"id", "method"}:
+        return None
+    params = request.get("params")
+    meta = params.get("_meta", {}) if isinstance(params, dict) else {}
+    request = {"jsonrpc": "2.0", "id": request["id"], "method": UNREADABLE_METHOD, "params": {"_meta": meta}}
+    return json.dumps(request, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
-class _Lines(io.RawIOBase):
-    """The wire, line by line, until it ends or a signal came."""
+class _Wire(io.RawIOBase):
+    """The protocol's input, which ends by itself or with a signal."""
 
-    def __init__(self, wire: int, woken: int, parse: Callable[[bytes], object]) -> None:
-        self._wire, self._woken, self._parse = wire, woken, parse
-        self._partial = b""
-        self._ready = b""
-        self._ended = False
+    def __init__(self, wire: int, signals: int) -> None:
+        self._wire, self._signals, self._ended = wire, signals, False
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            chunk = self._receive()
-            whole, newline, self._partial = (self._partial + chunk).rpartition(b"\n")
-            lines = (whole + newline).splitlines(keepends=True) if newline else []
-            if not chunk:
-                lines, self._partial = [self._partial], b""
-            self._ready = b"".join(readable(line, self._parse) for line in lines)
-            if not chunk:
-                break
-        count = min(len(buffer), len(self._ready))
-        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
-        return count
-
-    def _receive(self) -> bytes:
-        if not self._ended:
-            chunk = b"" if self._told_to_stop() else os.read(self._wire, 65536)
-            if chunk:
-                return chunk
+        count = 0 if self._ended or self._told_to_stop() else os.readv(self._wire, [buffer])
+        if not count and not self._ended:
             self._ended = True
             leave_within(_LEAVE_S)
-        return b""
+        return count
 
     def _told_to_stop(self) -> bool:
-        """Wait for input or for a signal that stops the process."""
-        while sys.platform != "win32":  # select takes no pipes there, and there are no such signals
-            ready, _, _ = select.select([self._wire, self._woken], [], [])
-            if self._woken in ready and not _STOPPING.isdisjoint(os.read(self._woken, 64)):
+        while True:
+            ready, _, _ = select.select([self._wire, self._signals], [], [])
+            if self._signals in ready and not STOPPING.isdisjoint(os.read(self._signals, 64)):
                 return True
             if self._wire in ready:
                 return False
-        return False
+
+
+class _Lines(io.BufferedReader):
+    """Hands out one line at a time, each of them readable."""
+
+    parse: Callable[[bytes], object]
+
+    def read1(self, _: int = -1) -> bytes:
+        return readable(self.readline(), self.parse)

@@ -1,6 +1,7 @@
 """One fork server for the whole suite, and process-wide state put back after each test that changes it."""
 
 import logging
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,29 +10,41 @@ from typing import IO, cast
 
 import pytest
 
-from service_runtime.forkserver import MCP_PRELOAD
 from tests.service_runtime.processes import PATIENCE_S, Demo, environment
+
+PRELOAD = (
+    "fastmcp.server.server",
+    "key_value.aio.adapters.pydantic",
+    "key_value.aio.stores.memory",
+    "mcp.server.stdio",
+    "service_runtime.mcp_errors",
+    "service_runtime.mcp_http",
+    "service_runtime.tool_arguments",
+)
 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """The demo server, ready to be started quickly."""
     folder = tmp_path_factory.mktemp("fork")
-    socket = folder / "fork.sock"
-    command = [sys.executable, "-m", "service_runtime.forkserver", "--socket", str(socket), "--allow", "demo_mcp"]
-    for module in (*MCP_PRELOAD, "service_runtime.mcp_http"):
+    path = folder / "fork.sock"
+    command = [sys.executable, "-m", "service_runtime.forkserver", "--socket", str(path), "--allow", "demo_mcp"]
+    for module in PRELOAD:
         command += ["--preload", module]
     with subprocess.Popen(command, env=environment(folder), stdin=subprocess.PIPE) as process:
-        wait_for(socket, process)
-        yield Demo(socket)
+        wait_for(path, process)
+        yield Demo(path)
         cast("IO[bytes]", process.stdin).close()
         assert process.wait(timeout=PATIENCE_S) == 0
 
 
-def wait_for(socket: Path, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until the fork server listens."""
-    while not socket.exists():
+def wait_for(path: Path, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until the fork server takes connections."""
+    while True:
         assert process.poll() is None
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            if probe.connect_ex(str(path)) == 0:
+                return
 
 
 @pytest.fixture

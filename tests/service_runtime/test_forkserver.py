@@ -1,19 +1,18 @@
 import json
 import os
 import select
-import signal
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from socket import AF_UNIX, SOCK_STREAM, socket
+from socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
 from typing import IO, Any, cast
 
 import pytest
 
-from tests.service_runtime.conftest import wait_for
+from tests.service_runtime.conftest import PRELOAD, wait_for
 from tests.service_runtime.processes import FOLDER, INITIALIZE, PATIENCE_S, Demo, Wire, environment
 
 
@@ -119,20 +118,19 @@ def test_the_end_of_its_input_ends_the_fork_server_and_its_servers(tmp_path: Pat
         pid = process_of(wire)["pid"]
         cast("IO[bytes]", process.stdin).close()
         assert process.wait(timeout=PATIENCE_S) == 0
-        assert wire.wait() == 0
+        assert wire.wait() == 1
         wait_until_gone(pid)
     assert (tmp_path / "demo" / "store.txt").read_text() == "closed"
 
 
-def test_a_server_that_does_not_stop_is_killed_at_the_end(tmp_path: Path) -> None:
+def test_a_launcher_without_its_fork_server_says_so(tmp_path: Path) -> None:
     with fork_server(tmp_path) as (process, demo), demo.wire(tmp_path) as wire:
         pid = process_of(wire)["pid"]
-        os.kill(pid, signal.SIGSTOP)
-        process.terminate()
-        assert process.wait(timeout=PATIENCE_S) == 0
-        wait_until_gone(pid)
+        process.kill()
         assert wire.wait() == 1
-        assert b"the fork server ended before demo_mcp did" in wire.errors.read()
+        wire.end_input()
+        wait_until_gone(pid)
+        assert b"launch: the fork server ended before demo_mcp did.\n" in wire.errors.read()
 
 
 def test_a_host_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
@@ -146,10 +144,11 @@ def test_a_host_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     assert (tmp_path / "demo" / "store.txt").read_text() == "closed"
 
 
-def test_a_launcher_that_is_killed_takes_its_server_along(demo: Demo, tmp_path: Path) -> None:
+def test_a_server_outlives_a_killed_launcher_only_until_its_input_ends(demo: Demo, tmp_path: Path) -> None:
     with demo.wire(tmp_path) as wire:
         pid = process_of(wire)["pid"]
         wire.process.kill()
+        wire.end_input()
         wait_until_gone(pid)
     assert (tmp_path / "demo" / "store.txt").read_text() == "closed"
 
@@ -163,32 +162,29 @@ def test_many_launches_at_once_are_all_served(demo: Demo, tmp_path: Path) -> Non
         assert [wire.wait() for wire in wires] == [0] * 6
 
 
-@pytest.mark.parametrize(
-    "request_bytes", [b"", b"\0\0\0\x02{}", b"\0\0\0\x04nope", b"\xff\xff\xff\xff{}", b'\0\0\0\x05"abc"']
-)
-def test_a_request_that_is_none_is_dropped_and_the_next_is_served(
-    demo: Demo, tmp_path: Path, request_bytes: bytes
-) -> None:
+@pytest.mark.parametrize("line", [b"", b"{}\n", b"nope\n", b"[1]\n", b'{"module": "demo_mcp"}\n'])
+def test_a_request_that_is_none_is_refused_and_the_next_is_served(demo: Demo, tmp_path: Path, line: bytes) -> None:
     with socket(AF_UNIX, SOCK_STREAM) as stranger:
         stranger.connect(str(demo.socket))
-        stranger.sendall(request_bytes)
-        stranger.shutdown(1)
-        assert stranger.recv(100) == b""
+        stranger.sendall(line)
+        stranger.shutdown(SHUT_WR)
+        assert stranger.recv(100) == b'{"refused": "Only demo_mcp may be started here."}\n'
     with demo.wire(tmp_path) as wire:
         assert process_of(wire)["pid"] != wire.process.pid
 
 
-def test_a_second_fork_server_at_one_socket_is_refused_and_a_dead_ones_socket_is_taken(tmp_path: Path) -> None:
+def test_a_fork_server_takes_the_socket_that_a_killed_one_left(tmp_path: Path) -> None:
     with fork_server(tmp_path) as (process, demo):
-        assert f"A fork server is running at {demo.socket}" in refused_start(tmp_path, demo.socket)
         process.kill()
         process.wait(timeout=PATIENCE_S)
         assert demo.socket.exists()
-    demo.socket.unlink()
-    with socket(AF_UNIX, SOCK_STREAM) as dead:
-        dead.bind(str(demo.socket))
-    assert "cannot be imported" in refused_start(tmp_path, demo.socket, "--preload", "no_such_module")
-    assert not demo.socket.exists()
+    with fork_server(tmp_path) as (_, demo), demo.wire(tmp_path) as wire:
+        assert process_of(wire)["pid"] != wire.process.pid
+
+
+def test_what_cannot_be_imported_is_not_preloaded(tmp_path: Path) -> None:
+    with fork_server(tmp_path, "--preload", "no_such_module") as (_, demo), demo.wire(tmp_path) as wire:
+        assert process_of(wire)["pid"] != wire.process.pid
 
 
 @pytest.mark.parametrize("name", ["x" * 120, "missing/fork.sock", "file/fork.sock"])
@@ -200,4 +196,15 @@ def test_a_socket_that_cannot_be_made_is_one_sentence(tmp_path: Path, name: str)
 
 def test_a_preloaded_module_that_starts_a_thread_is_refused(tmp_path: Path) -> None:
     sentence = refused_start(tmp_path, tmp_path / "fork.sock", "--preload", "preloads.threads")
-    assert "A preloaded module started 1 threads, so forking is not safe" in sentence
+    assert "A preloaded module started a thread, so forking is not safe" in sentence
+
+
+def test_the_sdks_start_no_thread_when_they_are_imported(tmp_path: Path) -> None:
+    program = (
+        "import importlib, os, sys\n"
+        "for name in sys.argv[1:]: importlib.import_module(name)\n"
+        "print(len(os.listdir('/proc/self/task')))"
+    )
+    command = [sys.executable, "-c", program, *PRELOAD]
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"

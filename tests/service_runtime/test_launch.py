@@ -58,7 +58,7 @@ def test_a_server_killed_by_a_signal_is_reported_as_a_shell_would(demo: Demo, tm
 def test_a_module_that_is_not_allowed_is_refused_with_those_that_are(demo: Demo, tmp_path: Path) -> None:
     done = run(tmp_path, sys.executable, LAUNCHER, "--socket", str(demo.socket), "os", "x")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "launch: 'os' may not be started here; use one of demo_mcp.\n"
+    assert done.stderr == "launch: Only demo_mcp may be started here.\n"
 
 
 def test_without_a_fork_server_it_becomes_the_server_itself(tmp_path: Path) -> None:

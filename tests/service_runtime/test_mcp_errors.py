@@ -22,15 +22,21 @@ def error(kind: str, *place: str | int) -> ErrorDetails:
 @pytest.mark.parametrize(
     ("found", "sentence"),
     [
-        (error("missing_argument", "title"), "'title' of add is missing: send a text of 1 to 200 characters."),
-        (error("string_too_long", "title"), "'title' of add is out of bounds: send a text of 1 to 200 characters."),
+        (
+            error("missing_argument", "title"),
+            "'title' of add is missing: send a text of at least 1 and at most 200 characters.",
+        ),
+        (
+            error("string_too_long", "title"),
+            "'title' of add is out of bounds: send a text of at least 1 and at most 200 characters.",
+        ),
         (
             error("greater_than_equal", "limit"),
-            "'limit' of add is out of bounds: send a whole number from 1 to 50, or leave it out.",
+            "'limit' of add is out of bounds: send a whole number of at least 1 and at most 50, or leave it out.",
         ),
         (
             error("int_from_float", "limit"),
-            "'limit' of add has the wrong type: send a whole number from 1 to 50, or leave it out.",
+            "'limit' of add has the wrong type: send a whole number of at least 1 and at most 50, or leave it out.",
         ),
         (
             error("missing", "people", 0, "name"),
