@@ -1,16 +1,14 @@
-"""Several processes on one folder, and processes that die in the middle: nothing is lost, nothing is half written."""
+"""Processes that die in the middle of a write: what was acknowledged is there, nothing is half written."""
 
-import asyncio
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import pytest
-from fastmcp import Client
 
-from tests.tools_mcp.running import call, environment, over_stdio, text_of
+from tests.tools_mcp.running import call, environment, over_stdio
 from tools_mcp.calendar.ics import decode, series_of
 from tools_mcp.notes.vault import Vault
 
@@ -38,58 +36,7 @@ for letter in itertools.cycle("ab"):
 """
 
 
-async def test_two_calendar_servers_on_one_home_keep_every_event(tmp_path: Path) -> None:
-    async with over_stdio("calendar", tmp_path) as one, over_stdio("calendar", tmp_path) as other:
-        made = await asyncio.gather(
-            *(
-                call(client, "calendar_create_event", title=f"{name} {number}", start="2026-12-01T09:00")
-                for name, client in (("one", one), ("other", other))
-                for number in range(15)
-            ),
-            *(
-                call(client, "calendar_create_event", title="the same", start="2026-12-01T09:00")
-                for client in (one, other, one, other)
-            ),
-        )
-        seen = await call(one, "calendar_list_events", start="2026-12-01", end="2026-12-01", limit=100)
-
-    assert len(seen["events"]) == 31
-    assert sorted(answer["status"] for answer in made[-4:]) == ["created", "exists", "exists", "exists"]
-
-
-async def test_two_notes_servers_on_one_home_lose_no_line(tmp_path: Path) -> None:
-    async def append(client: Client[Any], line: str) -> None:
-        await call(client, "notes_write", title="Log", body=f"{line}\n", mode="append")
-
-    async with over_stdio("notes", tmp_path) as one, over_stdio("notes", tmp_path) as other:
-        await asyncio.gather(
-            *(
-                append(client, f"{name} {number}")
-                for name, client in (("one", one), ("other", other))
-                for number in range(15)
-            )
-        )
-        read = await call(other, "notes_read", title="Log")
-        hashes = [read["content_hash"]] * 2
-        edits = await asyncio.gather(
-            *(
-                client.call_tool(
-                    "notes_edit",
-                    {"id": "Log", "find": "one 3\n", "replace": f"{name}\n", "expected_hash": content_hash},
-                    raise_on_error=False,
-                )
-                for name, client, content_hash in zip(("first", "second"), (one, other), hashes, strict=True)
-            )
-        )
-
-    assert sorted(read["body"].split("\n")[:-1]) == sorted(
-        f"{name} {number}" for name in ("one", "other") for number in range(15)
-    )
-    assert sorted(edit.is_error for edit in edits) == [False, True]
-    assert "changed since it was read" in next(text_of(edit) for edit in edits if edit.is_error)
-
-
-@pytest.mark.parametrize("writes", [1, 2, 3, 6])
+@pytest.mark.parametrize("writes", [1, 2, 5])
 @pytest.mark.parametrize(("program", "pattern"), [(REWRITE_EVENT, "*.ics"), (REWRITE_NOTE, "*.md")])
 def test_a_killed_writer_leaves_the_old_file_or_the_new_one(
     tmp_path: Path, program: str, pattern: str, writes: int

@@ -1,58 +1,97 @@
 """Every server as a real process, spoken to by the real MCP client, in both protocol eras, over both transports."""
 
+import asyncio
+import logging
 import subprocess
 import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastmcp import Client
 
-from tests.tools_mcp.running import ERAS, TOKEN, WHO, call, environment, over_http, over_stdio
+from tests.tools_mcp.running import ERAS, TOKEN, WHO, call, environment, over_http, over_stdio, text_of
+from tools_mcp.__main__ import main
 
 SERVERS = ("calendar", "notes", "search")
 NEVER_AT_THE_START = ("icalendar", "recurring_ical_events", "dateutil", "httpx", "ddgs", "primp", "lxml")
+NOISE = {"PYTHONIOENCODING": "cp1252", "LC_ALL": "C"}
+DAY = {"start": "2026-12-01", "end": "2026-12-01"}
+LONG_TITLE = "Ideas — ★ 🎉 中文"
+EACH = 12
 
 
-async def use(server: str, client: Client[Any]) -> dict[str, Any]:
-    """One write and one read of what was written, or what there is of that."""
-    if server == "calendar":
-        await call(client, "calendar_create_event", title="Standup", start="2026-12-01T09:00", idempotency_key="k")
-        return await call(client, "calendar_list_events", start="2026-12-01", end="2026-12-01")
-    if server == "notes":
-        await call(client, "notes_write", title="Ideas — ★ 🎉 中文", body="Привет", idempotency_key="k")
-        return await call(client, "notes_search", query="Привет")
-    return await call(client, "search_status")
+@asynccontextmanager
+async def both_eras(server: str, home: Path) -> AsyncIterator[tuple[Client[Any], Client[Any]]]:
+    """Two processes of a server on one home, one per protocol era; nothing but protocol may reach their stdout."""
+    (home / ".env").write_text("PROMETHEUS_LOG_LEVEL=debug\n")
+    legacy, modern = (over_stdio(server, home, era, **NOISE) for era in ERAS)
+    async with AsyncExitStack() as stack:
+        one, other = await asyncio.gather(stack.enter_async_context(legacy), stack.enter_async_context(modern))
+        assert (one.protocol_version, other.protocol_version) == ("2025-11-25", "2026-07-28")
+        yield one, other
 
 
-EXPECTED = {
-    "calendar": ("events", "title", "Standup"),
-    "notes": ("notes", "title", "Ideas — ★ 🎉 中文"),
-    "search": ("providers", "name", "keyless"),
-}
+async def test_two_calendar_servers_on_one_home_keep_every_event(tmp_path: Path) -> None:
+    async def create(client: Client[Any], title: str) -> str:
+        made = await call(client, "calendar_create_event", title=title, start="2026-12-01T09:00")
+        return str(made["status"])
+
+    async with both_eras("calendar", tmp_path) as clients:
+        pairs = [(client, f"{at} {number}") for at, client in enumerate(clients) for number in range(EACH)]
+        made = await asyncio.gather(*(create(client, title) for client, title in pairs))
+        same = await asyncio.gather(*(create(client, "the same") for client in clients * 2))
+        seen = [await call(client, "calendar_list_events", **DAY, limit=100) for client in clients]
+
+    assert set(made) == {"created"}
+    assert sorted(same) == ["created", "exists", "exists", "exists"]
+    assert [len(listed["events"]) for listed in seen] == [2 * EACH + 1] * 2
 
 
-def assert_used(server: str, answer: dict[str, Any]) -> None:
-    rows, field, value = EXPECTED[server]
-    assert [row[field] for row in answer[rows]] == [value]
+async def test_two_notes_servers_on_one_home_lose_no_line(tmp_path: Path) -> None:
+    async with both_eras("notes", tmp_path) as clients:
+        lines = [(client, f"{at} {number} Привет") for at, client in enumerate(clients) for number in range(EACH)]
+        await asyncio.gather(
+            *(call(client, "notes_write", title=LONG_TITLE, body=f"{line}\n", mode="append") for client, line in lines)
+        )
+        read = await call(clients[1], "notes_read", title=LONG_TITLE)
+        change = {"id": read["id"], "find": "0 3 Привет\n", "replace": "", "expected_hash": read["content_hash"]}
+        edits = await asyncio.gather(
+            *(client.call_tool("notes_edit", change, raise_on_error=False) for client in clients)
+        )
+        found = await call(clients[0], "notes_search", query="привет")
+
+    assert sorted(read["body"].splitlines()) == sorted(line for _, line in lines)
+    assert sorted(edit.is_error for edit in edits) == [False, True]
+    assert "changed since it was read" in next(text_of(edit) for edit in edits if edit.is_error)
+    assert [note["title"] for note in found["notes"]] == [LONG_TITLE]
 
 
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("server", SERVERS)
-async def test_a_server_works_over_its_pipes(tmp_path: Path, server: str, era: str) -> None:
-    # Windows' code page, log lines and a .env must not reach the protocol.
-    (tmp_path / ".env").write_text("PROMETHEUS_LOG_LEVEL=debug\n")
-    async with over_stdio(server, tmp_path, era, PYTHONIOENCODING="cp1252", LC_ALL="C") as client:
-        assert_used(server, await use(server, client))
-        assert client.protocol_version == ("2025-11-25" if era == "legacy" else era)
+async def test_the_search_server_works_over_its_pipes(tmp_path: Path) -> None:
+    async with both_eras("search", tmp_path) as clients:
+        states = [await call(client, "search_status") for client in clients]
+
+    assert states == [{"providers": [{"name": "keyless"}]}] * 2
 
 
-@pytest.mark.parametrize("server", SERVERS)
-async def test_a_server_works_over_http_with_its_token(tmp_path: Path, server: str) -> None:
+@pytest.mark.parametrize(
+    ("server", "write", "read", "rows"),
+    [
+        ("calendar", ("calendar_create_event", {"title": "a", **DAY}), ("calendar_list_events", DAY), "events"),
+        ("notes", ("notes_write", {"title": "a", "body": "b"}), ("notes_list", {}), "notes"),
+        ("search", ("search_status", {}), ("search_status", {}), "providers"),
+    ],
+)
+async def test_a_server_works_over_http_with_its_token(
+    tmp_path: Path, server: str, write: tuple[str, dict[str, Any]], read: tuple[str, dict[str, Any]], rows: str
+) -> None:
     with over_http(server, tmp_path) as url:
         for era in ERAS:
             async with Client(url, auth=TOKEN, client_info=WHO, mode=era) as client:
-                assert_used(server, await use(server, client))
+                await call(client, write[0], **write[1])
+                assert len((await call(client, read[0], **read[1]))[rows]) == 1
 
 
 def test_what_is_heavy_is_not_imported_before_it_is_used(tmp_path: Path) -> None:
@@ -83,35 +122,59 @@ def test_the_command_line_lists_the_servers_without_the_sdk(tmp_path: Path) -> N
     [
         ((), 2, "usage: tools-mcp NAME"),
         (("--version",), 0, "tools-mcp 0."),
-        (("calendar", "--version"), 0, "tools-mcp calendar 0."),
-        (("calendar", "--check"), 0, "calendar: 0 events and series"),
-        (("notes", "--check"), 0, "notes: 0 notes"),
-        (("search", "--check"), 0, "search: would ask keyless"),
-        (("notes", "--where"), 0, "notes"),
-        (("reports",), 2, "tools-mcp: there is no server 'reports'; use one of calendar, notes, search."),
+        (("calendar", "--check"), 0, "calendar: 0 events and series\n"),
+        (("notes", "--check"), 0, "notes: 0 notes\n"),
+        (("search", "--check"), 0, "search: would ask keyless\n"),
+        (("notes", "--where"), 0, "notes\n"),
+        (("reports",), 2, "tools-mcp: there is no server 'reports'; use one of calendar, notes, search.\n"),
     ],
 )
-def test_the_command_line_answers_in_a_line(tmp_path: Path, arguments: tuple[str, ...], code: int, said: str) -> None:
-    done = run(tmp_path, "-m", "tools_mcp", *arguments)
+def test_the_command_line_answers_in_a_line(
+    command: "Command", arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    status, printed = command(*arguments)
 
-    assert done.returncode == code
-    assert said in (done.stdout or done.stderr)
+    assert status == code
+    assert said in printed
 
 
 @pytest.mark.parametrize(
-    ("setting", "server"),
-    [("PROMETHEUS_TIMEZONE", "calendar"), ("PROMETHEUS_SEARXNG_URL", "search"), ("PROMETHEUS_HOME", "notes")],
+    ("setting", "value", "server"),
+    [
+        ("PROMETHEUS_TIMEZONE", "Mars/Base", "calendar"),
+        ("PROMETHEUS_SEARXNG_URL", "nowhere", "search"),
+        ("PROMETHEUS_HOME", __file__, "notes"),
+    ],
 )
-def test_a_setting_that_cannot_be_used_stops_the_start_in_one_line(tmp_path: Path, setting: str, server: str) -> None:
-    (tmp_path / "file").touch()
-    broken = {"PROMETHEUS_TIMEZONE": "Mars/Base", "PROMETHEUS_SEARXNG_URL": "nowhere"}.get(
-        setting, str(tmp_path / "file")
-    )
-    done = run(tmp_path, "-m", "tools_mcp", server, "--check", **{setting: broken})
+def test_a_setting_that_cannot_be_used_stops_the_start_in_one_line(
+    command: "Command", monkeypatch: pytest.MonkeyPatch, setting: str, value: str, server: str
+) -> None:
+    monkeypatch.setenv(setting, value)
+    code, said = command(server, "--check")
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"tools-mcp {server}: ")
-    assert done.stderr.count("\n") == 1
+    assert code == 2
+    assert said.startswith(f"tools-mcp {server}: ")
+    assert said.count("\n") == 1
+
+
+Command = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`tools-mcp` in this process: takes its arguments, gives its exit status and what it printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(logging.root, "handlers", [])
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+
+    def run_here(*arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["tools-mcp", *arguments])
+        code = main()
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    return run_here
 
 
 def run(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:

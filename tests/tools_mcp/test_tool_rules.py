@@ -2,10 +2,13 @@
 
 import json
 import re
-from pathlib import Path
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
+import pytest_asyncio
+from fastmcp import Client
+from mcp.types import Tool
 
 from tests.tools_mcp.running import call, here, refused, text_of
 
@@ -38,33 +41,49 @@ every_tool = pytest.mark.parametrize("tool", EXAMPLES)
 SAMPLES = {"string": "a text", "integer": 1, "boolean": False}
 
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def clients(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Mapping[str, Client[Any]]]:
+    """One client per server; the tests of this module share their home."""
+    home = tmp_path_factory.mktemp("home")
+    async with here("calendar", home) as calendar, here("notes", home) as notes, here("search", home) as search:
+        yield {"calendar": calendar, "notes": notes, "search": search}
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def client(clients: Mapping[str, Client[Any]], tool: str) -> Client[Any]:
+    """The client of the server that has the tool."""
+    return clients[server_of(tool)]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def published(client: Client[Any], tool: str) -> Tool:
+    """The tool as it is listed."""
+    return next(found for found in await client.list_tools() if found.name == tool)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def arguments(client: Client[Any], tool: str) -> dict[str, Any]:
+    """Arguments that work, with an event and a note to work on."""
+    if server_of(tool) == "calendar":
+        made = await call(client, "calendar_create_event", title="Standup", start="2026-12-01T09:00")
+        return {name: made["event"]["id"] if value == "EVENT" else value for name, value in EXAMPLES[tool].items()}
+    if server_of(tool) == "notes":
+        await call(client, "notes_write", title="A note", body="words", mode="replace")
+    return dict(EXAMPLES[tool])
+
+
 def server_of(tool: str) -> str:
     return tool.partition("_")[0]
 
 
-async def example(client: Any, tool: str) -> dict[str, Any]:
-    """Arguments that work, with an event and a note to work on."""
-    arguments = dict(EXAMPLES[tool])
-    if server_of(tool) == "calendar":
-        made = await call(client, "calendar_create_event", title="Standup", start="2026-12-01T09:00")
-        arguments = {name: made["event"]["id"] if value == "EVENT" else value for name, value in arguments.items()}
-    if server_of(tool) == "notes":
-        await call(client, "notes_write", title="A note", body="words and words of two"[:5])
-    return arguments
-
-
-async def published(home: Path, tool: str) -> Any:
-    async with here(server_of(tool), home) as client:
-        return next(found for found in await client.list_tools() if found.name == tool)
-
-
 @pytest.mark.parametrize("server", ["calendar", "notes", "search"])
-async def test_every_tool_of_the_server_is_in_this_table(tmp_path: Path, server: str) -> None:
-    async with here(server, tmp_path) as client:
-        names = [tool.name for tool in await client.list_tools()]
-        again = [tool.name for tool in await client.list_tools()]
+async def test_every_tool_of_the_server_is_in_this_table(clients: Mapping[str, Client[Any]], server: str) -> None:
+    names = [tool.name for tool in await clients[server].list_tools()]
 
-    assert names == again
+    assert names == [tool.name for tool in await clients[server].list_tools()]
     assert set(names) == {tool for tool in EXAMPLES if server_of(tool) == server}
 
 
@@ -76,99 +95,97 @@ async def test_the_name_is_short_and_starts_with_its_domain(tool: str) -> None:
 
 
 @every_tool
-async def test_the_annotations_are_true_to_what_it_does(tmp_path: Path, tool: str) -> None:
-    annotations = (await published(tmp_path, tool)).annotations
+async def test_the_annotations_are_true_to_what_it_does(published: Tool, tool: str) -> None:
+    annotations = published.annotations
 
+    assert annotations
     assert annotations.read_only_hint is (tool in READ_ONLY)
     assert annotations.open_world_hint is (tool in NEEDS_THE_NETWORK)
     assert annotations.destructive_hint is (tool in DELETES | {"calendar_update_event", "notes_edit", "notes_write"})
 
 
 @every_tool
-async def test_the_schema_is_portable_and_bounded(tmp_path: Path, tool: str) -> None:
-    described = await published(tmp_path, tool)
-    schema = described.input_schema
+async def test_the_schema_is_portable_and_bounded(published: Tool) -> None:
+    schema = published.input_schema
     text = json.dumps(schema)
 
     assert "$schema" not in text
     assert "anyOf" not in text
     assert schema["additionalProperties"] is False
-    assert described.output_schema["type"] == "object"
-    assert not re.search(r"\b(must|always|never|you should)\b", described.description.lower())
+    assert (published.output_schema or {})["type"] == "object"
+    assert not re.search(r"\b(must|always|never|you should)\b", (published.description or "").lower())
     for name, property_ in schema["properties"].items():
         assert "maxLength" in property_ or property_.get("enum") or property_["type"] != "string", name
         assert property_.get("type") != "array" or (property_["maxItems"] <= 50 and property_["items"]["maxLength"])
 
 
-async def test_all_tool_lists_together_are_cheap_to_read(tmp_path: Path) -> None:
+async def test_all_tool_lists_together_are_cheap_to_read(clients: Mapping[str, Client[Any]]) -> None:
     characters = 0
-    for server in ("calendar", "notes", "search"):
-        async with here(server, tmp_path) as client:
-            for tool in await client.list_tools():
-                shown = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
-                characters += len(json.dumps(shown, separators=(",", ":")))
+    for client in clients.values():
+        for tool in await client.list_tools():
+            shown = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
+            characters += len(json.dumps(shown, separators=(",", ":")))
 
     assert characters <= MOST_CHARACTERS
 
 
 @every_tool
-async def test_null_is_the_same_as_missing_for_every_optional_argument(tmp_path: Path, tool: str) -> None:
-    schema = (await published(tmp_path, tool)).input_schema
-    async with here(server_of(tool), tmp_path) as client:
-        arguments = await example(client, tool)
-        nulls = dict.fromkeys(schema["properties"].keys() - set(schema.get("required", ())) - arguments.keys())
-        result = await client.call_tool(tool, nulls | arguments, raise_on_error=False)
+async def test_null_is_the_same_as_missing_for_every_optional_argument(
+    client: Client[Any], published: Tool, arguments: dict[str, Any], tool: str
+) -> None:
+    schema = published.input_schema
+    nulls = dict.fromkeys(schema["properties"].keys() - set(schema.get("required", ())) - arguments.keys())
+    result = await client.call_tool(tool, nulls | arguments, raise_on_error=False)
 
     assert result.is_error is (tool in NEEDS_THE_NETWORK)
     assert result.structured_content is not None
 
 
 @every_tool
-async def test_a_list_may_be_sent_as_a_json_string(tmp_path: Path, tool: str) -> None:
-    schema = (await published(tmp_path, tool)).input_schema
-    lists = [name for name, property_ in schema["properties"].items() if property_.get("type") == "array"]
-    async with here(server_of(tool), tmp_path) as client:
-        arguments = await example(client, tool)
-        for name in lists:
+async def test_a_list_may_be_sent_as_a_json_string(
+    client: Client[Any], published: Tool, arguments: dict[str, Any], tool: str
+) -> None:
+    for name, property_ in published.input_schema["properties"].items():
+        if property_.get("type") == "array":
             await call(client, tool, **arguments, **{name: '["ann","bob"]'})
 
 
 @every_tool
-async def test_an_unknown_argument_is_named_in_one_sentence(tmp_path: Path, tool: str) -> None:
-    async with here(server_of(tool), tmp_path) as client:
-        said = await refused(client, tool, **await example(client, tool), colour="red")
+async def test_an_unknown_argument_is_named_in_one_sentence(
+    client: Client[Any], arguments: dict[str, Any], tool: str
+) -> None:
+    said = await refused(client, tool, **arguments, colour="red")
 
     assert f"{tool} has no argument 'colour'" in said
     assert_one_clean_sentence(said)
 
 
 @every_tool
-async def test_a_value_of_the_wrong_type_is_answered_with_one_sentence(tmp_path: Path, tool: str) -> None:
-    properties = (await published(tmp_path, tool)).input_schema["properties"]
-    async with here(server_of(tool), tmp_path) as client:
-        arguments = await example(client, tool)
-        for name in properties:
-            said = await refused(client, tool, **{**arguments, name: {"not": "this"}})
-            assert f"'{name}' of {tool}" in said
-            assert_one_clean_sentence(said)
+async def test_a_value_of_the_wrong_type_is_answered_with_one_sentence(
+    client: Client[Any], published: Tool, arguments: dict[str, Any], tool: str
+) -> None:
+    for name in published.input_schema["properties"]:
+        said = await refused(client, tool, **{**arguments, name: {"not": "this"}})
+        assert f"'{name}' of {tool}" in said
+        assert_one_clean_sentence(said)
 
 
 @every_tool
-async def test_a_text_beyond_its_bound_is_answered_with_one_sentence(tmp_path: Path, tool: str) -> None:
-    properties = (await published(tmp_path, tool)).input_schema["properties"]
-    async with here(server_of(tool), tmp_path) as client:
-        arguments = await example(client, tool)
-        for name, property_ in properties.items():
-            if longest := property_.get("maxLength"):
-                said = await refused(client, tool, **{**arguments, name: "x" * (longest + 1)})
-                assert str(longest) in said
-                assert_one_clean_sentence(said)
+async def test_a_text_beyond_its_bound_is_answered_with_one_sentence(
+    client: Client[Any], published: Tool, arguments: dict[str, Any], tool: str
+) -> None:
+    for name, property_ in published.input_schema["properties"].items():
+        if longest := property_.get("maxLength"):
+            said = await refused(client, tool, **{**arguments, name: "x" * (longest + 1)})
+            assert str(longest) in said
+            assert_one_clean_sentence(said)
 
 
 @pytest.mark.parametrize("tool", sorted(EXAMPLES.keys() - NEEDS_THE_NETWORK))
-async def test_an_answer_is_structured_and_has_a_short_text(tmp_path: Path, tool: str) -> None:
-    async with here(server_of(tool), tmp_path) as client:
-        result = await client.call_tool(tool, await example(client, tool))
+async def test_an_answer_is_structured_and_has_a_short_text(
+    client: Client[Any], arguments: dict[str, Any], tool: str
+) -> None:
+    result = await client.call_tool(tool, arguments)
 
     assert isinstance(result.structured_content, dict)
     assert "result" not in result.structured_content
@@ -177,20 +194,19 @@ async def test_an_answer_is_structured_and_has_a_short_text(tmp_path: Path, tool
 
 
 @pytest.mark.parametrize("tool", sorted(PAGED))
-async def test_a_limit_out_of_range_is_clamped_and_a_foreign_cursor_refused(tmp_path: Path, tool: str) -> None:
-    async with here(server_of(tool), tmp_path) as client:
-        arguments = await example(client, tool)
-        for limit in (0, -1, 1000, "7"):
-            await call(client, tool, **arguments, limit=limit)
-        for cursor in ("nonsense", "WyJvdGhlciIsMV0", "Ww", "[]", "é"):
-            said = await refused(client, tool, **arguments, cursor=cursor)
-            assert_one_clean_sentence(said)
+async def test_a_limit_out_of_range_is_clamped_and_a_foreign_cursor_refused(
+    client: Client[Any], arguments: dict[str, Any], tool: str
+) -> None:
+    for limit in (0, -1, 1000, "7"):
+        await call(client, tool, **arguments, limit=limit)
+    for cursor in ("nonsense", "WyJvdGhlciIsMV0", "Ww", "[]", "é"):
+        said = await refused(client, tool, **arguments, cursor=cursor)
+        assert_one_clean_sentence(said)
 
 
 @pytest.mark.parametrize("tool", [tool for tool in EXAMPLES if "id" in EXAMPLES[tool]])
-async def test_an_unknown_id_is_an_error_that_changes_nothing(tmp_path: Path, tool: str) -> None:
-    async with here(server_of(tool), tmp_path) as client:
-        said = await refused(client, tool, **EXAMPLES[tool] | {"id": "no such thing"})
+async def test_an_unknown_id_is_an_error_that_changes_nothing(client: Client[Any], tool: str) -> None:
+    said = await refused(client, tool, **EXAMPLES[tool] | {"id": "no such thing"})
 
     assert "'no such thing'" in said
     assert_one_clean_sentence(said)
