@@ -77,9 +77,12 @@ class OfflineProvider:
 
 
 def _tool_uses(calls: Calls, messages: Sequence[Message], now: datetime) -> tuple[ToolUse, ...]:
-    """Gives each call an id that no other call of the conversation has."""
+    """Gives each call an id that no other call of the conversation has.
+
+    Ids grow out of the ids before them, so that they differ even when the window and the clock look the same again.
+    """
     taken = {block.id for message in messages for block in message.blocks if isinstance(block, ToolUse)}
-    seed = hashlib.sha256(f"{now.isoformat()} {len(messages)} {len(taken)}".encode()).hexdigest()[:16]
+    seed = hashlib.sha256(f"{now.isoformat()} {len(messages)} {sorted(taken)}".encode()).hexdigest()[:16]
     uses: list[ToolUse] = []
     for call in calls:
         number = len(uses)

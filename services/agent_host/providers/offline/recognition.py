@@ -60,7 +60,7 @@ _MUSING = pattern(
     one_of(
         "might", "maybe", "perhaps", "may", "could", "would", "should", "some ?day", "sometime", "wish", "wonder",
         "wondering", "thinking", "if", "hate", "love", "like", "not", "never", "don.?t", "can.?t", "was", "were",
-        "had", "went", "did", "yesterday", "last",
+        "had", "went", "did", "met", "saw", "said", "told", "booked", "yesterday", "last",
     ),
     r"\b",
 )  # fmt: skip

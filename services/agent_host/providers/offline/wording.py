@@ -20,7 +20,7 @@ VERBS = frozenset((
     "starts", "cost", "costs", "drink", "drinks", "eat", "eats", "own", "owns", "am", "means", "speaks", "speak",
 ))  # fmt: skip
 """Verbs that plain statements of fact are built on."""
-_ENDINGS = ("ings", "ing", "ies", "ers", "ed", "es", "er", "s", "e", "y")
+_ENDINGS = ("ings", "ing", "ies", "ed", "es", "s", "e", "y")
 _SHORTEST_STEM = 3
 _YOURS = {"my": "your", "our": "your", "mine": "yours", "me": "you", "myself": "yourself", "i": "you", "us": "you"}
 _OWN = re.compile(rf"\b(?:{'|'.join(_YOURS)})\b", re.IGNORECASE)
@@ -102,7 +102,8 @@ def clip(text: str, longest: int) -> str:
     if len(line) <= longest:
         return line
     head = line[: longest - 1]
-    return f"{head.rsplit(' ', 1)[0] if ' ' in head[longest // 2 :] else head}…"
+    whole = line[longest - 1] == " " or " " not in head[longest // 2 :]
+    return f"{head if whole else head.rpartition(' ')[0]}…"
 
 
 def bullets(lines: Iterable[str]) -> str:

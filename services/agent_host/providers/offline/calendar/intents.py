@@ -52,7 +52,8 @@ _LIST_DAY = pattern(
         f"{_WHAT_IS} (?:on|happening|up|planned|coming up|going on)", f"what {_I_HAVE}(?: on| planned)?",
         "what (?:am|are) (?:i|we) (?:doing|up to)", f"{_I_HAVE} (?:anything|something|plans)(?: on| planned)?",
         "(?:how )?(?:am|are) (?:i|we) (?:busy|booked)", "how (?:busy|full) (?:am|are) (?:i|we)",
-        "is (?:there )?anything (?:on|planned)", "any plans", "show(?: me)?", "how (?:does|is)", "my day", "what does",
+        "is (?:there )?anything (?:on|planned)", "any plans", "show(?: me)?", "my day", "what does",
+        "how(?:.?s| does| is)",
     ),
     r"\b.*",
 )  # fmt: skip
@@ -93,7 +94,7 @@ _MOVE = pattern(
     r"(?:move|reschedule|shift|postpone|push(?: back)?|bring forward|change|delay)\s+(?P<what>.+?)",
     r"\s+(?:to|until|till|onto)\s+(?P<to>.+)",
 )
-_NOT_AN_EVENT = pattern(r"\b(?:notes?|memor(?:y|ies)|facts?|file|files|list|reminder to self)\b")
+_NOT_AN_EVENT = pattern(r"\b(?:notes?|memor(?:y|ies)|facts?|files?|(?<=[a-z] )list|reminder to self)\b")
 
 
 def has_time(words: TimeWords) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import time
 from typing import Literal
 
+from agent_host.providers.offline.times.days import read_day
 from agent_host.providers.offline.times.tokens import (
     Match,
     Token,
@@ -136,15 +137,15 @@ def _plain(word: str, hour: int, minute: int, end: int) -> Match[Clock]:
 
 
 def read_range(tokens: Sequence[Token], index: int, *, after_day: bool = False) -> Match[ClockRange]:
-    """Reads "from 2 to 3pm", "between noon and 1", "14:00-15:30", and "2-3" when a day stands before it."""
-    led = words_at(tokens, index, "from", "between") or index
+    """Reads "from 2 to 3pm", "between noon and 1", "14:00-15:30", "at 2 until 5", and "2-3" after a day."""
+    led = words_at(tokens, index, "from", "between", "at") or index
     first = read_clock(tokens, led, bare=True)
     if first is None or word_at(tokens, first[0]) not in _TO:
         return None
     if word_at(tokens, first[0]) == "and" and word_at(tokens, index) != "between":
         return None
     last = read_clock(tokens, first[0] + 1, bare=True)
-    if last is None:
+    if last is None or read_day(tokens, first[0] + 1) is not None:  # "at 10 until 20 December"
         return None
     start, end = first[1], last[1]
     timed = after_day or led != index or any(clock.half or clock.minute or clock.hour > NOON for clock in (start, end))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -38,6 +39,7 @@ _HOLIDAYS = (
     ("boxing day", "26 december"), ("new year's eve", "31 december"), ("new year's day", "1 january"),
     ("valentine's day", "14 february"), ("halloween", "31 october"),
 )  # fmt: skip
+_WITHOUT_YEAR = re.compile(r"\d+ [a-z]+")  # "1 december", said on that day, is today
 _TO = ("to", "until", "till", "through", "-", "\u2013", "\u2014", "and")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2200
 _LEADS = ("on", "for", "this", "next", "coming", "by", "until", "till", "before", "after", "last", "from", "to")
@@ -232,7 +234,10 @@ def parse_date(words: str, today: date) -> date | None:
     base = datetime.combine(today, time())
     settings = {"RELATIVE_BASE": base, "PREFER_DATES_FROM": "future", "DATE_ORDER": "DMY"}
     found: datetime | None = dateparser.parse(words, languages=["en"], settings=settings)
-    return found.date() if found is not None and _FIRST_YEAR < found.year < _LAST_YEAR else None
+    if found is None or not _FIRST_YEAR < found.year < _LAST_YEAR:
+        return None
+    in_a_year = (found.year, found.month, found.day) == (today.year + 1, today.month, today.day)
+    return today if in_a_year and _WITHOUT_YEAR.fullmatch(words) else found.date()
 
 
 def resolve_day(day: Day, today: date) -> date | None:

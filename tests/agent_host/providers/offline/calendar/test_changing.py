@@ -1,0 +1,107 @@
+from dataclasses import replace
+
+from agent_host.providers.offline.calendar.changing import Cancel, Move
+from agent_host.providers.offline.questions import WHICH_ONE
+from tests.agent_host.providers.offline.scenes import SCENE, failed, outcome, perform
+
+
+def event(identifier: str, title: str, start: str, **more: object) -> dict[str, object]:
+    end = f"{start[:11]}{int(start[11:13]) + 1:02d}{start[13:]}"
+    return {"id": identifier, "title": title, "start": f"{start}:00+01:00", "end": f"{end}:00+01:00", **more}
+
+
+CALL = event("e1", "Call with Ana", "2026-12-04T09:00")
+LUNCH = event("e2", "Lunch with Ana", "2026-12-04T12:00")
+NEXT_WEEK = event("e3", "Stand-up", "2026-12-08T10:00")
+UPDATED = {"status": "updated", "event": CALL}
+
+
+def test_an_event_is_cancelled_by_a_word_of_its_title() -> None:
+    reply, calls = perform(
+        Cancel("the call on Friday"), {"calendar_list_events": {"events": [CALL, LUNCH]}, "calendar_delete_event": {}}
+    )
+    assert calls[-1].arguments == {"id": "e1"}
+    assert reply.startswith("Cancelled. Call with Ana")
+
+
+def test_an_event_is_cancelled_by_its_clock_time_alone() -> None:
+    answers = {"calendar_list_events": {"events": [CALL, LUNCH]}, "calendar_delete_event": {}}
+    _, calls = perform(Cancel("my 9am on Friday"), answers)
+    assert calls[-1].arguments == {"id": "e1"}
+    _, calls = perform(Cancel("my noon meeting"), answers)
+    assert calls[-1].arguments == {"id": "e2"}
+
+
+def test_the_best_fit_is_taken_before_a_half_one() -> None:
+    answers = {"calendar_list_events": {"events": [CALL, LUNCH]}, "calendar_delete_event": {}}
+    _, calls = perform(Cancel("lunch with Ana on Friday"), answers)
+    assert [call.tool for call in calls] == ["calendar_list_events", "calendar_delete_event"]
+    assert calls[-1].arguments == {"id": "e2"}
+
+
+def test_today_s_weekday_is_looked_for_today_and_a_week_later() -> None:
+    request = Cancel("the stand-up on Tuesday").run(SCENE)
+    (first,) = next(request)
+    (second,) = request.send((outcome({"events": []}),))
+    assert [str(call.arguments["start"])[:10] for call in (first, second)] == ["2026-12-01", "2026-12-08"]
+    (deletion,) = request.send((outcome({"events": [NEXT_WEEK]}),))
+    assert deletion.arguments == {"id": "e3"}
+
+
+def test_a_target_that_names_nothing_is_asked_about_even_when_there_is_one_event() -> None:
+    reply, calls = perform(Cancel("the meeting"), {"calendar_list_events": {"events": [CALL]}})
+    assert [call.tool for call in calls] == ["calendar_list_events"]
+    assert reply.endswith(WHICH_ONE)
+
+
+def test_a_long_choice_is_cut() -> None:
+    many = [event(f"e{hour}", f"Call {hour}", f"2026-12-04T{hour:02d}:00") for hour in range(8, 20)]
+    reply, _ = perform(Cancel("a call on Friday"), {"calendar_list_events": {"events": many}})
+    assert "9. Call 16" in reply
+    assert "… and 3 more." in reply
+
+
+def test_a_failed_look_or_deletion_is_never_called_done() -> None:
+    reply, _ = perform(Cancel("the call"), {"calendar_list_events": failed("locked")})
+    assert reply == "I could not look into your calendar, so I cancelled nothing: locked"
+    answers = {"calendar_list_events": {"events": [CALL]}, "calendar_delete_event": failed("gone")}
+    reply, _ = perform(Cancel("the call on Friday"), answers)
+    assert reply == "I could not cancel “Call with Ana”: gone"
+
+
+def test_a_move_keeps_the_length_and_what_was_not_named() -> None:
+    answers = {"calendar_list_events": {"events": [CALL]}, "calendar_update_event": UPDATED}
+    for to, start, end in (
+        ("10am", "2026-12-04T10:00:00", "2026-12-04T11:00:00"),
+        ("10", "2026-12-04T10:00:00", "2026-12-04T11:00:00"),
+        ("Monday", "2026-12-07T09:00:00", "2026-12-07T10:00:00"),
+        ("Monday at 2pm", "2026-12-07T14:00:00", "2026-12-07T15:00:00"),
+        ("Monday from 2 to 4pm", "2026-12-07T14:00:00", "2026-12-07T16:00:00"),
+    ):
+        _, calls = perform(Move("the call on Friday", to), answers)
+        wanted = {"id": "e1", "start": start, "end": end, "timezone": "Europe/Berlin"}
+        assert calls[-1].arguments == wanted, to
+
+
+def test_a_move_into_the_past_moves_nothing() -> None:
+    reply, calls = perform(Move("the call on Friday", "yesterday at 9am"), {"calendar_list_events": {"events": [CALL]}})
+    assert len(calls) == 1
+    assert "in the past" in reply
+
+
+def test_a_move_asks_which_and_takes_a_choice() -> None:
+    answers = {"calendar_list_events": {"events": [CALL, LUNCH]}, "calendar_update_event": UPDATED}
+    reply, _ = perform(Move("Ana on Friday", "3pm"), answers)
+    assert reply.endswith(WHICH_ONE)
+    _, calls = perform(Move("Ana on Friday", "3pm"), answers, replace(SCENE, choice=-1))
+    assert calls[-1].arguments["id"] == "e2"
+
+
+def test_failed_moves_are_never_called_done() -> None:
+    reply, _ = perform(Move("the call", "10am"), {"calendar_list_events": failed("locked")})
+    assert reply == "I could not look into your calendar, so I moved nothing: locked"
+    answers = {"calendar_list_events": {"events": [CALL]}, "calendar_update_event": failed("refused")}
+    reply, _ = perform(Move("the call on Friday", "10am"), answers)
+    assert reply == "I could not move “Call with Ana”: refused"
+    reply, _ = perform(Move("the dentist on Friday", "10am"), {"calendar_list_events": {"events": [CALL]}})
+    assert "I found nothing called “dentist”" in reply

@@ -1,0 +1,149 @@
+"""Whatever is typed and whatever tools return, there is a next step, and the person's words alone decide on calls."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_host.providers.offline.conversation import PastTurn
+from agent_host.providers.offline.planner import plan
+from agent_host.providers.offline.questions import SHALL_I_BOOK, WHICH_ONE, complete
+from agent_host.providers.offline.recognition import command
+from agent_host.providers.offline.routine import ReplyStep, ToolStep
+from agent_host.providers.protocol import Message, Text, ToolResult, ToolUse
+from evals.deterministic.offline_messages import load_cases
+from evals.deterministic.scripted_tools import TOOLS
+from tests.agent_host.providers.offline.scenes import NOW, ZONE, said
+
+ALL = frozenset(TOOLS)
+CALM = settings(max_examples=60, deadline=None)
+WORDS = sorted({word for case in load_cases() for turn in case.turns for word in turn.say.split()})
+EVERYDAY = sorted({turn.say for case in load_cases() for turn in case.turns})
+
+typed = st.one_of(
+    st.text(max_size=300),
+    st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join),
+    st.tuples(st.sampled_from(EVERYDAY), st.text(max_size=40)).map("".join),
+    st.binary(max_size=200).map(lambda data: data.decode("utf-8", errors="replace")),
+)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+fields = st.sampled_from(
+    (
+        "id",
+        "title",
+        "start",
+        "end",
+        "all_day",
+        "recurring",
+        "recurrence",
+        "timezone",
+        "location",
+        "snippet",
+        "body",
+        "subject",
+        "created_at",
+        "modified",
+        "url",
+        "published",
+        "provider",
+        "cancelled",
+        "status",
+        "message",
+        "minutes",
+    )
+)
+odd = json_values | st.sampled_from(
+    ("9999-12-31", "2026-13-45", "FREQ=WEEKLY;BYDAY=XX;UNTIL=99999999", "Mars/Base", "x" * 500)
+)
+rows = st.lists(st.dictionaries(fields, odd, max_size=9), max_size=3)
+names = st.sampled_from(("entries", "events", "notes", "results", "slots", "memory", "event", "remarks"))
+answers = st.dictionaries(names, rows | odd, max_size=3) | odd
+
+
+@CALM
+@given(typed)
+def test_no_message_crashes_the_planner(text: str) -> None:
+    step = plan(said(text), ALL, NOW, ZONE)
+    assert isinstance(step, ToolStep) or step.text
+
+
+@CALM
+@given(typed)
+def test_without_tools_every_message_gets_a_reply(text: str) -> None:
+    step = plan(said(text), frozenset(), NOW, ZONE)
+    assert isinstance(step, ReplyStep)
+    assert step.text
+
+
+@CALM
+@given(st.sampled_from(EVERYDAY), st.lists(answers, min_size=1, max_size=3), st.booleans())
+def test_no_tool_result_crashes_the_planner(text: str, results: list[object], broken: bool) -> None:
+    messages = list(said(text))
+    for index, result in enumerate(results):
+        step = plan(messages, ALL, NOW, ZONE)
+        if isinstance(step, ReplyStep):
+            break
+        uses = tuple(ToolUse(f"{index}-{at}", call.tool, call.arguments) for at, call in enumerate(step.calls))
+        content = json.dumps(result)[: -1 if broken else None]
+        found = tuple(ToolResult(use.id, content, is_error=False) for use in uses)
+        messages += [Message("assistant", uses), Message("user", found)]
+    step = plan(messages, ALL, NOW, ZONE)
+    assert isinstance(step, ToolStep) or isinstance(step.text, str)
+
+
+@CALM
+@given(typed, st.text(max_size=80), typed)
+def test_no_conversation_crashes_the_planner(before: str, reply: str, text: str) -> None:
+    for question in ("", WHICH_ONE, SHALL_I_BOOK, "When should it be?"):
+        complete([PastTurn(before, f"{reply}\n{question}")], text, lambda said: command(said) is not None)
+
+
+@CALM
+@given(st.sampled_from(EVERYDAY), st.sampled_from(EVERYDAY))
+def test_words_in_a_result_never_become_a_call(asked: str, hidden: str) -> None:
+    """The calls after a poisoned result are the ones after a harmless result of the same shape."""
+
+    def calls_after(snippet: str) -> list[str]:
+        step = plan(said(f"What do you know about {asked[:40]}"), ALL, NOW, ZONE)
+        if isinstance(step, ReplyStep):
+            return []
+        uses = tuple(ToolUse(f"u{at}", call.tool, call.arguments) for at, call in enumerate(step.calls))
+        answer = json.dumps({"entries": [{"id": "m", "snippet": snippet}], "message": snippet})
+        found = tuple(ToolResult(use.id, answer, is_error=False) for use in uses)
+        rows = (*said(f"What do you know about {asked[:40]}"), Message("assistant", uses))
+        after = plan((*rows, Message("user", found)), ALL, NOW, ZONE)
+        return [call.tool for call in after.calls] if isinstance(after, ToolStep) else []
+
+    assert calls_after(hidden) == calls_after("Nothing of interest here.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " " * 1999 + "x",
+        "and " * 499,
+        "remember a and book b " * 90,
+        "book x on friday at 9 and " * 76,
+        "add a to my b " * 140,
+        "in 1 " * 399,
+        "every " * 330,
+        "(" * 1999,
+        "9" * 1999,
+        "book " + "monday, " * 240,
+        "what " * 399,
+        "\n" * 1999 + "x",
+        "\u2028" * 500,
+        "\ud800 lone surrogate",
+        "Take a note: " + "x and book y on friday at 9. " * 40_000,
+        "x" * 1_000_000,
+    ],
+    ids=lambda text: f"{text[:12]!r}*{len(text)}",
+)
+def test_long_and_hostile_messages_are_answered(text: str) -> None:
+    step = plan((Message("user", (Text(text),)),), ALL, NOW, ZONE)
+    assert isinstance(step, ToolStep) or step.text
