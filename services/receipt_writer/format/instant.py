@@ -11,6 +11,7 @@ MAX_MS = 253_402_300_799_999
 """The last millisecond of the year 9999, after which the year has five digits."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_YEAR = "1970"
 _OFFSET = len("+00:00")
 _SPELLING = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 
@@ -27,8 +28,8 @@ def iso_from_ms(ms: int) -> str:
 
 
 def is_instant(text: str) -> bool:
-    """Say whether `text` is so spelled and names a real instant; 30 February, second 60 and year 0000 do not."""
-    if not _SPELLING.fullmatch(text):
+    """Say whether `text` is what `iso_from_ms` gives for some time; 30 February, second 60 and 1969 are not."""
+    if not _SPELLING.fullmatch(text) or text < _FIRST_YEAR:
         return False
     try:
         datetime.fromisoformat(text)

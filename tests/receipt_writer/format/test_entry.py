@@ -288,6 +288,14 @@ def test_another_algorithm_in_an_attestation_out_of_order_is_no_version_of_ours(
         parse_line("L12", encode(members))
 
 
+def test_another_algorithm_in_an_attestation_that_is_not_last_is_no_version_of_ours() -> None:
+    members = members_of(build(decision_draft()))
+    members["attestation"]["algorithm"] = "ed448"
+    members["hash"] = members.pop("hash")
+    with pytest.raises(SchemaError, match="ends with an attestation"):
+        parse_line("L12", encode(members))
+
+
 def test_an_entry_of_another_layer_breaks_the_table() -> None:
     with pytest.raises(SchemaError, match=r"turnId|specId"):
         parse_line("L12", build(turn_draft(), "L10").line)
