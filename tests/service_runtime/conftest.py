@@ -29,6 +29,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     folder = tmp_path_factory.mktemp("fork")
     path = folder / "fork.sock"
     command = [sys.executable, "-m", "service_runtime.forkserver", "--socket", str(path), "--allow", "demo_mcp"]
+    command += ["--allow", "plain"]
     for module in PRELOAD:
         command += ["--preload", module]
     with subprocess.Popen(command, env=environment(folder), stdin=subprocess.PIPE) as process:
@@ -45,6 +46,12 @@ def wait_for(path: Path, process: "subprocess.Popen[bytes]") -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             if probe.connect_ex(str(path)) == 0:
                 return
+
+
+@pytest.fixture
+def plain(demo: Demo) -> Demo:
+    """The smallest server, started by the same fork server."""
+    return Demo(demo.socket, "plain")
 
 
 @pytest.fixture

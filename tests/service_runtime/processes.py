@@ -31,7 +31,7 @@ PATIENCE_S = 30
 def environment(home: Path, **more: str) -> dict[str, str]:
     """The environment of a demo process: this one's without PROMETHEUS_*, with the demo importable."""
     base = {name: value for name, value in os.environ.items() if not name.startswith("PROMETHEUS_")}
-    return base | {"PROMETHEUS_HOME": str(home), "PYTHONPATH": str(FOLDER)} | more
+    return base | {"PROMETHEUS_HOME": str(home), "PYTHONPATH": str(FOLDER), "COLOUR": "blue"} | more
 
 
 class Wire:
@@ -82,13 +82,14 @@ def wire(command: Sequence[str], env: Mapping[str, str], folder: Path | None = N
 
 @dataclass(frozen=True)
 class Demo:
-    """Starts the demo server: through a fork server, so that each start takes a tenth of a second, or directly."""
+    """Starts the demo server, or another module, through a fork server: each start takes a tenth of a second."""
 
     socket: Path
+    module: str = "demo_mcp"
 
     def command(self, *arguments: str) -> list[str]:
         """What to run to start it through the fork server."""
-        return [sys.executable, "-S", "-I", LAUNCHER, "--socket", str(self.socket), "demo_mcp", *arguments]
+        return [sys.executable, "-S", "-I", LAUNCHER, "--socket", str(self.socket), self.module, *arguments]
 
     def wire(self, home: Path) -> AbstractContextManager[Wire]:
         """The demo over stdio."""

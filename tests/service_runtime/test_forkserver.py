@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import pytest
 
 from tests.service_runtime.conftest import PRELOAD, wait_for
-from tests.service_runtime.processes import FOLDER, INITIALIZE, PATIENCE_S, Demo, Wire, environment
+from tests.service_runtime.processes import FOLDER, PATIENCE_S, Demo, environment, wire
 
 
 def fork_server_command(path: Path, *words: str) -> list[str]:
-    return [sys.executable, "-m", "service_runtime.forkserver", "--socket", str(path), "--allow", "demo_mcp", *words]
+    return [sys.executable, "-m", "service_runtime.forkserver", "--socket", str(path), "--allow", "plain", *words]
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def fork_server(folder: Path, *words: str, **more: str) -> Iterator[tuple["subpr
     with subprocess.Popen(command, env=environment(folder, **more), stdin=subprocess.PIPE) as process:
         try:
             wait_for(path, process)
-            yield process, Demo(path)
+            yield process, Demo(path, "plain")
         finally:
             process.kill()
 
@@ -48,13 +48,6 @@ def refused_start(folder: Path, path: Path, *words: str) -> str:
     return done.stderr
 
 
-def process_of(wire: Wire) -> dict[str, Any]:
-    """What the server behind the wire says of its process."""
-    wire.ask(1, "initialize", INITIALIZE)
-    answer = wire.ask(2, "tools/call", {"name": "demo_process", "arguments": {}})
-    return cast("dict[str, Any]", answer["result"]["structuredContent"])
-
-
 def wait_until_gone(pid: int) -> None:
     """Wait for the end of a process that is no child of this one."""
     try:
@@ -68,69 +61,57 @@ def wait_until_gone(pid: int) -> None:
         os.close(handle)
 
 
-def test_a_forked_server_lives_where_its_launcher_does(demo: Demo, tmp_path: Path) -> None:
+def test_a_forked_server_lives_where_its_launcher_does(plain: Demo, tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     folder.mkdir()
-    command = [*demo.command("--log-level", "error")]
-    env = environment(tmp_path, COLOUR="gr\u00fcn")
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, env=env, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        found = process_of(Wire(process))
-        cast("IO[bytes]", process.stdin).close()
-        assert process.wait(timeout=PATIENCE_S) == 0
-        assert b"a print in a tool" in cast("IO[bytes]", process.stderr).read()
-    assert found["pid"] != process.pid
-    assert (found["folder"], found["arguments"]) == (str(folder), ["--log-level", "error"])
-    assert found["colour"] == "gr\u00fcn"
-
-
-def test_an_environment_of_any_size_arrives_whole(demo: Demo, tmp_path: Path) -> None:
     many = {f"FILLER_{number}": "x" * 100_000 for number in range(15)}
-    env = environment(tmp_path, COLOUR="blue", **many)
-    pipe = subprocess.PIPE
-    with subprocess.Popen(demo.command(), env=env, cwd=tmp_path, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        assert process_of(Wire(process))["colour"] == "blue"
-        cast("IO[bytes]", process.stdin).close()
-        assert process.wait(timeout=PATIENCE_S) == 0
+    env = environment(tmp_path, COLOUR="grün", **many)
+    with wire(plain.command("--a", "b c"), env, folder) as server:
+        found = server.receive()
+        server.end_input()
+        assert server.wait() == 3
+        assert server.errors.read() == b"a word on stderr\n"
+    assert found.pop("pid") != server.process.pid
+    assert found == {"folder": str(folder), "arguments": ["--a", "b c"], "colour": "grün"}
+    assert (folder / "ended").exists()
 
 
 def test_the_socket_is_private_and_gone_at_the_end(tmp_path: Path) -> None:
-    with fork_server(tmp_path) as (process, demo):
-        assert stat.S_IMODE(demo.socket.stat().st_mode) == 0o600
+    with fork_server(tmp_path) as (process, plain):
+        assert stat.S_IMODE(plain.socket.stat().st_mode) == 0o600
         cast("IO[bytes]", process.stdin).close()
         assert process.wait(timeout=PATIENCE_S) == 0
-        assert not demo.socket.exists()
+        assert not plain.socket.exists()
 
 
 def test_a_launch_during_the_preload_waits_instead_of_starting_alone(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     with (
-        fork_server(tmp_path, "--preload", "preloads.waits", GATE=str(gate)) as (_, demo),
-        demo.wire(tmp_path) as wire,
+        fork_server(tmp_path, "--preload", "preloads.waits", GATE=str(gate)) as (_, plain),
+        plain.wire(tmp_path) as server,
     ):
         gate.write_bytes(b"open")
-        assert process_of(wire)["pid"] != wire.process.pid
+        assert server.receive()["pid"] != server.process.pid
 
 
 def test_the_end_of_its_input_ends_the_fork_server_and_its_servers(tmp_path: Path) -> None:
-    with fork_server(tmp_path) as (process, demo), demo.wire(tmp_path) as wire:
-        pid = process_of(wire)["pid"]
+    with fork_server(tmp_path) as (process, plain), plain.wire(tmp_path) as server:
+        pid = server.receive()["pid"]
         cast("IO[bytes]", process.stdin).close()
         assert process.wait(timeout=PATIENCE_S) == 0
-        assert wire.wait() == 1
+        assert server.wait() == 1
         wait_until_gone(pid)
-    assert (tmp_path / "demo" / "store.txt").read_text() == "closed"
 
 
 def test_a_launcher_without_its_fork_server_says_so(tmp_path: Path) -> None:
-    with fork_server(tmp_path) as (process, demo), demo.wire(tmp_path) as wire:
-        pid = process_of(wire)["pid"]
+    with fork_server(tmp_path) as (process, plain), plain.wire(tmp_path) as server:
+        pid = server.receive()["pid"]
         process.kill()
-        assert wire.wait() == 1
-        wire.end_input()
+        assert server.wait() == 1
+        server.end_input()
         wait_until_gone(pid)
-        assert b"launch: the fork server ended before demo_mcp did.\n" in wire.errors.read()
+        assert b"launch: the fork server ended before plain did.\n" in server.errors.read()
 
 
 def test_a_host_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
@@ -141,50 +122,49 @@ def test_a_host_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     assert len(set(pids)) == 3
     for pid in pids:
         wait_until_gone(pid)
-    assert (tmp_path / "demo" / "store.txt").read_text() == "closed"
 
 
-def test_a_server_outlives_a_killed_launcher_only_until_its_input_ends(demo: Demo, tmp_path: Path) -> None:
-    with demo.wire(tmp_path) as wire:
-        pid = process_of(wire)["pid"]
-        wire.process.kill()
-        wire.end_input()
+def test_a_server_outlives_a_killed_launcher_only_until_its_input_ends(plain: Demo, tmp_path: Path) -> None:
+    with plain.wire(tmp_path) as server:
+        pid = server.receive()["pid"]
+        server.process.kill()
+        server.end_input()
         wait_until_gone(pid)
-    assert (tmp_path / "demo" / "store.txt").read_text() == "closed"
+    assert (tmp_path / "ended").exists()
 
 
-def test_many_launches_at_once_are_all_served(demo: Demo, tmp_path: Path) -> None:
+def test_many_launches_at_once_are_all_served(plain: Demo, tmp_path: Path) -> None:
     with ExitStack() as stack:
-        wires = [stack.enter_context(demo.wire(tmp_path)) for _ in range(6)]
-        assert len({process_of(wire)["pid"] for wire in wires}) == 6
-        for wire in wires:
-            wire.end_input()
-        assert [wire.wait() for wire in wires] == [0] * 6
+        servers = [stack.enter_context(plain.wire(tmp_path)) for _ in range(12)]
+        assert len({server.receive()["pid"] for server in servers}) == 12
+        for server in servers:
+            server.end_input()
+        assert [server.wait() for server in servers] == [3] * 12
 
 
-@pytest.mark.parametrize("line", [b"", b"{}\n", b"nope\n", b"[1]\n", b'{"module": "demo_mcp"}\n'])
-def test_a_request_that_is_none_is_refused_and_the_next_is_served(demo: Demo, tmp_path: Path, line: bytes) -> None:
+@pytest.mark.parametrize("line", [b"", b"{}\n", b"nope\n", b"[1]\n", b'{"module": "plain"}\n'])
+def test_a_request_that_is_none_is_refused_and_the_next_is_served(plain: Demo, tmp_path: Path, line: bytes) -> None:
     with socket(AF_UNIX, SOCK_STREAM) as stranger:
-        stranger.connect(str(demo.socket))
+        stranger.connect(str(plain.socket))
         stranger.sendall(line)
         stranger.shutdown(SHUT_WR)
-        assert stranger.recv(100) == b'{"refused": "Only demo_mcp may be started here."}\n'
-    with demo.wire(tmp_path) as wire:
-        assert process_of(wire)["pid"] != wire.process.pid
+        assert stranger.recv(100) == b'{"refused": "Only demo_mcp, plain may be started here."}\n'
+    with plain.wire(tmp_path) as server:
+        assert server.receive()["pid"] != server.process.pid
 
 
 def test_a_fork_server_takes_the_socket_that_a_killed_one_left(tmp_path: Path) -> None:
-    with fork_server(tmp_path) as (process, demo):
+    with fork_server(tmp_path) as (process, plain):
         process.kill()
         process.wait(timeout=PATIENCE_S)
-        assert demo.socket.exists()
-    with fork_server(tmp_path) as (_, demo), demo.wire(tmp_path) as wire:
-        assert process_of(wire)["pid"] != wire.process.pid
+        assert plain.socket.exists()
+    with fork_server(tmp_path) as (_, plain), plain.wire(tmp_path) as server:
+        assert server.receive()["pid"] != server.process.pid
 
 
 def test_what_cannot_be_imported_is_not_preloaded(tmp_path: Path) -> None:
-    with fork_server(tmp_path, "--preload", "no_such_module") as (_, demo), demo.wire(tmp_path) as wire:
-        assert process_of(wire)["pid"] != wire.process.pid
+    with fork_server(tmp_path, "--preload", "no_such_module") as (_, plain), plain.wire(tmp_path) as server:
+        assert server.receive()["pid"] != server.process.pid
 
 
 @pytest.mark.parametrize("name", ["x" * 120, "missing/fork.sock", "file/fork.sock"])

@@ -27,7 +27,7 @@ def started(wire: Wire) -> Wire:
     return wire
 
 
-@pytest.mark.parametrize("option", ["--version", "--check", "--nonsense"])
+@pytest.mark.parametrize("option", ["--version", "--nonsense"])
 def test_output_and_status_are_those_of_the_server(demo: Demo, tmp_path: Path, option: str) -> None:
     launched = run(tmp_path, *demo.command(option))
     direct = run(tmp_path, sys.executable, "-m", "demo_mcp", option)
@@ -48,25 +48,23 @@ def test_a_signal_reaches_the_server_which_ends_in_order(demo: Demo, tmp_path: P
     assert (tmp_path / "demo" / "store.txt").read_text() == "closed"
 
 
-def test_a_server_killed_by_a_signal_is_reported_as_a_shell_would(demo: Demo, tmp_path: Path) -> None:
-    with demo.wire(tmp_path) as wire:
-        answer = started(wire).ask(2, "tools/call", {"name": "demo_process", "arguments": {}})
-        os.kill(answer["result"]["structuredContent"]["pid"], signal.SIGKILL)
+def test_a_server_killed_by_a_signal_is_reported_as_a_shell_would(plain: Demo, tmp_path: Path) -> None:
+    with plain.wire(tmp_path) as wire:
+        os.kill(wire.receive()["pid"], signal.SIGKILL)
         assert wire.wait() == 128 + signal.SIGKILL
 
 
 def test_a_module_that_is_not_allowed_is_refused_with_those_that_are(demo: Demo, tmp_path: Path) -> None:
     done = run(tmp_path, sys.executable, LAUNCHER, "--socket", str(demo.socket), "os", "x")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "launch: Only demo_mcp may be started here.\n"
+    assert done.stderr == "launch: Only demo_mcp, plain may be started here.\n"
 
 
 def test_without_a_fork_server_it_becomes_the_server_itself(tmp_path: Path) -> None:
-    with Demo(tmp_path / "nobody.sock").wire(tmp_path) as wire:
-        answer = started(wire).ask(2, "tools/call", {"name": "demo_process", "arguments": {}})
-        assert answer["result"]["structuredContent"]["pid"] == wire.process.pid
+    with Demo(tmp_path / "nobody.sock", "plain").wire(tmp_path) as wire:
+        assert wire.receive()["pid"] == wire.process.pid
         wire.end_input()
-        assert wire.wait() == 0
+        assert wire.wait() == 3
 
 
 @pytest.mark.parametrize("words", [[], ["--socket"], ["--socket", "path"], ["--sock", "path", "demo_mcp"]])

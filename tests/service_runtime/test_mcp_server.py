@@ -1,6 +1,6 @@
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -11,9 +11,12 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import Implementation, TextContent
 
+from service_runtime.mcp_server import run_service
+from tests.service_runtime.demo_mcp.service import SERVICE
 from tests.service_runtime.processes import TOKEN, Demo, environment, run_demo
 
 ERAS: dict[str, Literal["legacy", "2026-07-28"]] = {"2025-11-25": "legacy", "2026-07-28": "2026-07-28"}
+Run = Callable[..., tuple[int, str, str]]
 TESTER = Implementation(name="tester\u200b" + "x" * 100, version="1")
 
 
@@ -152,33 +155,46 @@ def test_version_and_where_are_one_line_each(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_check_says_how_the_store_is(tmp_path: Path) -> None:
-    assert run_demo(tmp_path, "--check").stdout == "The demo store is well.\n"
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command line in this process: status, standard output, standard error."""
+
+    def run_here(*arguments: str) -> tuple[int, str, str]:
+        return run_service(SERVICE, arguments), *capsys.readouterr()
+
+    return run_here
+
+
+@pytest.mark.usefixtures("root_logger")
+def test_check_says_how_the_store_is(run: Run, tmp_path: Path) -> None:
+    assert run("--check", "--home", str(tmp_path)) == (0, "The demo store is well.\n", "")
     (tmp_path / "broken").touch()
-    done = run_demo(tmp_path, "--check")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "demo-mcp: The demo store is broken; delete the file 'broken'.\n"
+    sentence = "demo-mcp: The demo store is broken; delete the file 'broken'.\n"
+    assert run("--check", "--home", str(tmp_path)) == (1, "", sentence)
 
 
+@pytest.mark.usefixtures("root_logger")
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (("--log-level", "loud"), "demo-mcp: The log level 'loud' is unknown"),
         (("--home", "/proc/nobody"), "demo-mcp: The home folder cannot be used at '/proc/nobody'"),
+        (("--home", "~nobody-here"), "demo-mcp: The home folder '~nobody-here' names an unknown user"),
         (("--transport", "http"), "demo-mcp: HTTP needs a bearer token of at least 16 ASCII characters"),
     ],
 )
-def test_a_wrong_set_up_is_one_line_on_stderr_and_status_2(
-    tmp_path: Path, arguments: tuple[str, ...], sentence: str
+def test_a_wrong_set_up_is_one_line_on_stderr_and_status_2(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith(sentence)
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [("--port", "x"), ("--transport", "sse"), ("--vers",), ("more",)])
+def test_an_unknown_option_or_value_is_refused_with_status_2(
+    run: Run, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
-    done = run_demo(tmp_path, *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[-1].startswith(sentence)
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("arguments", [("--port", "x"), ("--transport", "sse"), ("--vers",)])
-def test_an_unknown_option_or_value_is_refused_with_status_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    done = run_demo(tmp_path, *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[-1].startswith("demo-mcp: error: ")
+    with pytest.raises(SystemExit) as raised:
+        run(*arguments)
+    assert raised.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("demo-mcp: error: ")

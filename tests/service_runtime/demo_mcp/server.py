@@ -1,7 +1,6 @@
 """The demo server: what its tools do is only there to be called in every way a caller can."""
 
 import asyncio
-import os
 import subprocess
 import sys
 import time
@@ -27,15 +26,6 @@ class Said(BaseModel):
     tags: list[str]
     loud: bool | None
     note: str | None
-
-
-class Process(BaseModel):
-    """What a tool sees of its process."""
-
-    pid: int
-    folder: str
-    arguments: list[str]
-    colour: str | None
 
 
 def build(settings: Settings) -> FastMCP[Any]:
@@ -72,12 +62,11 @@ def build(settings: Settings) -> FastMCP[Any]:
         raise RuntimeError(f"secret in {store}")
 
     @server.tool
-    async def demo_process() -> Process:
-        """Describe the process, and print where a careless tool would."""
+    async def demo_print() -> Said:
+        """Print where a careless tool would, itself and in a child that also reads."""
         print("a print in a tool is no protocol")  # noqa: T201 - that is the test
         await asyncio.to_thread(subprocess.run, [sys.executable, "-c", "print(input('child '))"], check=False)
-        colour = os.environ.get("COLOUR")
-        return Process(pid=os.getpid(), folder=os.getcwd(), arguments=sys.argv[1:], colour=colour)  # noqa: PTH109
+        return Said(query="", client="", limit=None, tags=[], loud=None, note=None)
 
     @server.tool
     def demo_block() -> Said:
