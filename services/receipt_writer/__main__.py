@@ -20,6 +20,9 @@ def main() -> int:
     except ModuleNotFoundError as error:
         sys.stderr.write(f"receipt-writer: {error.name} is not installed; run: pip install '{_EXTRA}'\n")
         return 2
+    except OSError as error:
+        sys.stderr.write(f"receipt-writer: {error.filename or 'the disk'} cannot be used: {error.strerror or error}\n")
+        return 2
     except ServiceError as error:
         sys.stderr.write(f"receipt-writer: {error}\n")
         return 2 if _is_wrong_use(error) else 1

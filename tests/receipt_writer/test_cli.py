@@ -108,6 +108,19 @@ def test_a_home_without_a_ledger_is_told_and_stays_untouched(commands: Commands,
     assert list(commands.home.iterdir()) == []
 
 
+def test_a_file_in_place_of_the_home_is_told_in_one_sentence(commands: Commands) -> None:
+    for words in (["list"], ["fsck"], ["policy"], ["keygen"], ["serve", "--listen", "127.0.0.1:0"]):
+        ran = commands.run(*words, "--home", "/dev/null")
+        assert (ran.status, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+
+
+def test_a_disk_that_refuses_is_told_in_one_sentence(commands: Commands) -> None:
+    (commands.home / "receipts" / "ledger.json").mkdir(parents=True)
+    ran = commands.run("list")
+    assert (ran.status, len(ran.err.splitlines())) == (2, 1)
+    assert "cannot be used: Is a directory" in ran.err
+
+
 def test_keygen_makes_keys_that_the_writer_uses(commands: Commands) -> None:
     made = json.loads(commands.run("keygen", "--substrate-id", "berlin", "--json").out)
     assert made["substrateId"] == "berlin"

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import grpc
 import grpc.aio
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -47,16 +48,17 @@ async def said(process: asyncio.subprocess.Process) -> tuple[int, str]:
     return await asyncio.wait_for(process.wait(), 20), text
 
 
-async def launch(home: Path, listen: str, *options: str) -> asyncio.subprocess.Process:
+async def launch(home: Path, listen: str, *options: str, under: tuple[str, ...] = ()) -> asyncio.subprocess.Process:
     command = [sys.executable, "-m", "receipt_writer", "serve", "--home", str(home), "--listen", listen, *options]
+    command = [*under, *command]
     return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
 
 
 @asynccontextmanager
-async def started(home: Path, listen: str = "", *options: str) -> AsyncIterator[Writer]:
+async def started(home: Path, listen: str = "", *options: str, under: tuple[str, ...] = ()) -> AsyncIterator[Writer]:
     """Start a writer process and wait until it serves; it is killed when the block leaves it running."""
     listen = listen or f"unix:{home}/w.sock"
-    process = await launch(home, listen, *options)
+    process = await launch(home, listen, *options, under=under)
     async with grpc.aio.insecure_channel(listen) as channel:
         try:
             check = health_pb2_grpc.HealthStub(channel).Check(
@@ -69,6 +71,18 @@ async def started(home: Path, listen: str = "", *options: str) -> AsyncIterator[
             if process.returncode is None:
                 process.kill()
                 await said(process)
+
+
+async def append_until_refused(writer: Writer) -> tuple[list[str], grpc.aio.AioRpcError]:
+    """Return the lines that were acknowledged and what ended them."""
+    lines: list[str] = []
+    while len(lines) < 100:
+        try:
+            answer = await writer.stub.AppendDecision(decision_request(len(lines)))
+        except grpc.aio.AioRpcError as refusal:
+            return lines, refusal
+        lines.append(answer.entry.line)
+    raise AssertionError(lines)
 
 
 async def test_one_ready_line_is_all_it_says(folder: Path) -> None:
@@ -141,6 +155,22 @@ async def test_kill_9_between_appends_loses_nothing_and_repeats_the_same_bytes(f
         await writer.end(signal.SIGTERM)
     assert again == first
     assert [entry.line.decode() for entry in verified(folder / "receipts")][:5] == first
+
+
+async def test_a_disk_that_takes_no_more_ends_the_writer_and_loses_nothing(folder: Path) -> None:
+    limited = ("sh", "-c", 'ulimit -f 32; exec "$@"', "sh")  # the kernel cuts the write that passes 16 or 32 KiB
+    async with started(folder, under=limited) as writer:
+        acknowledged, refusal = await append_until_refused(writer)
+        assert refusal.code() == grpc.StatusCode.UNAVAILABLE
+        assert "file too large" in (refusal.details() or "")
+        status, _ = await said(writer.process)
+        assert status == 1
+    async with started(folder) as writer:
+        again = (await writer.stub.AppendDecision(decision_request(len(acknowledged)))).entry
+        assert again.id == len(acknowledged) + 1
+        _, text = await writer.end(signal.SIGTERM)
+    assert "cut off" in text
+    assert [entry.line.decode() for entry in verified(folder / "receipts")][:-1] == acknowledged
 
 
 async def test_the_socket_that_a_killed_writer_left_is_replaced(folder: Path) -> None:

@@ -210,7 +210,7 @@ def read_whole(files: FileSystem, path: Path) -> bytes | None:
     """
     try:
         handle = files.open_to_read(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     try:
         return files.read_at(handle, files.size(handle), 0)
