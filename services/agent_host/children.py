@@ -36,7 +36,7 @@ class Child:
         """
         if self._process is not None and self._process.poll() is None:
             return
-        with self._log.open("ab") as log:
+        with os.fdopen(os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as log:
             self._process = subprocess.Popen(
                 self._arguments,
                 stdin=subprocess.PIPE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -35,6 +36,8 @@ def test_what_is_told_in_one_conversation_is_known_and_used_in_the_next(person: 
     )
 
     assert len(receipt_lines(first)) == 1
+    assert "\x1b" not in first  # piped output is plain text
+    assert "no language model" in first
     assert len(receipt_lines(second)) == 2
     assert "morning meetings" in second
     calendars = [path.read_text() for path in (person.home / "calendar").rglob("*.ics")]
@@ -43,29 +46,40 @@ def test_what_is_told_in_one_conversation_is_known_and_used_in_the_next(person: 
     assert "T090000" in calendars[0]
 
 
-def test_every_turn_is_receipted_and_both_verifiers_pass_both_chains(person: Person) -> None:
-    person.chat("Remember that Ana likes tea.", "hello", "What do you know about Ana?")
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """A person who has said three things; tests only read what that left."""
+    folder = tmp_path_factory.mktemp("spoken")
+    person = Person(folder / "home", folder)
+    shown = person.chat("Remember that the zebra likes tea.", "hello", "What do you know about the zebra?")
+    assert len(receipt_lines(shown)) == 3
+    return person
 
-    for chain in CHAINS:
-        python, node = verify(person, chain, node=False), verify(person, chain, node=True)
-        assert python.returncode == 0, python.stdout + python.stderr
-        assert python.stdout == node.stdout
-        assert node.returncode == 0
-    turns = [json.loads(line) for line in (person.home / "receipts/chains/turns.jsonl").read_text().splitlines()]
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_both_verifiers_pass_both_chains_with_the_same_words(spoken: Person, chain: str) -> None:
+    python, node = verify(spoken, chain, node=False), verify(spoken, chain, node=True)
+
+    assert python.returncode == 0, python.stdout + python.stderr
+    assert python.stdout == node.stdout
+    assert node.returncode == 0
+
+
+def test_every_turn_and_every_model_call_has_its_entry(spoken: Person) -> None:
+    turns = [json.loads(line) for line in (spoken.home / "receipts/chains/turns.jsonl").read_text().splitlines()]
+    decisions = (spoken.home / "receipts/chains/decisions.jsonl").read_text().splitlines()
+
     assert [turn["outcome"] for turn in turns] == ["replied"] * 3
     assert [row["tool"] for row in turns[0]["tools"]] == ["memory_remember"]
-    decisions = (person.home / "receipts/chains/decisions.jsonl").read_text().splitlines()
     assert len(decisions) == sum(turn["decisions"]["n"] for turn in turns)
     assert {json.loads(line)["modelIdentity"]["provider"] for line in decisions} == {"offline"}
 
 
-def test_receipts_can_be_listed_shown_and_verified_from_the_command_line(person: Person) -> None:
-    person.chat("Remember that Ana likes tea.")
-
-    listed = person.run("agent-host", "receipts", "list")
-    shown = person.run("agent-host", "receipts", "show", "1")
-    as_json = person.run("agent-host", "receipts", "show", "1", "--json")
-    verified = person.run("agent-host", "receipts", "verify")
+def test_receipts_can_be_listed_shown_and_verified_from_the_command_line(spoken: Person) -> None:
+    listed = spoken.run("agent-host", "receipts", "list")
+    shown = spoken.run("agent-host", "receipts", "show", "1")
+    as_json = spoken.run("agent-host", "receipts", "show", "1", "--json")
+    verified = spoken.run("agent-host", "receipts", "verify")
 
     assert listed.returncode == shown.returncode == as_json.returncode == verified.returncode == 0, verified.stdout
     assert b"#1" in listed.stdout
@@ -76,8 +90,9 @@ def test_receipts_can_be_listed_shown_and_verified_from_the_command_line(person:
 
 
 @pytest.mark.parametrize("chain", CHAINS)
-def test_one_flipped_byte_is_found_and_named(person: Person, chain: str) -> None:
-    person.chat("hello", "hello again")
+def test_one_flipped_byte_is_found_and_named(spoken: Person, tmp_path: Path, chain: str) -> None:
+    shutil.copytree(spoken.home / "receipts", tmp_path / "home" / "receipts")
+    person = Person(tmp_path / "home", tmp_path)
     path = person.home / "receipts" / "chains" / f"{chain}.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     field = b'"inputHash":"'
@@ -90,6 +105,20 @@ def test_one_flipped_byte_is_found_and_named(person: Person, chain: str) -> None
     report = json.loads(verified.stdout)[chain]
     assert verified.returncode == 1
     assert (report["verdict"], report["id"], report["check"]) == ("TAMPERED", 2, "hash")
+
+
+def test_what_was_said_is_nowhere_on_the_ledger(spoken: Person) -> None:
+    ledger = b"".join(path.read_bytes() for path in (spoken.home / "receipts").rglob("*") if path.is_file())
+
+    assert len(ledger) > 1_000
+    assert b"zebra" not in ledger
+
+
+def test_everything_a_person_owns_is_theirs_alone(spoken: Person) -> None:
+    paths = [path for path in spoken.home.rglob("*") if not path.is_symlink()]
+
+    assert len(paths) > 10
+    assert [path.relative_to(spoken.home) for path in paths if path.stat().st_mode & 0o077] == []
 
 
 def test_ask_runs_one_turn_for_scripts(person: Person) -> None:
@@ -109,32 +138,3 @@ def test_ask_reads_a_message_from_standard_input(person: Person) -> None:
     assert done.returncode == 0
     assert b"5" in done.stdout
     assert b"receipt 1 signed" in done.stdout
-
-
-def test_piped_output_is_plain_text(person: Person) -> None:
-    shown = person.chat("hello")
-
-    assert "\x1b" not in shown
-    assert "no language model" in shown.lower() or "not a language model" in shown.lower()
-
-
-def test_what_was_said_is_nowhere_on_the_ledger(person: Person) -> None:
-    person.chat("Remember that the zebra sleeps at noon.")
-
-    ledger = b"".join(path.read_bytes() for path in (person.home / "receipts").rglob("*") if path.is_file())
-    assert b"zebra" not in ledger
-
-
-def test_everything_a_person_owns_is_theirs_alone(person: Person) -> None:
-    person.chat("Remember that Ana likes tea.")
-
-    wide = [
-        path.relative_to(person.home)
-        for path in person.home.rglob("*")
-        if path.exists() and not path.is_symlink() and _mode(path) & 0o077
-    ]
-    assert wide == []
-
-
-def _mode(path: Path) -> int:
-    return path.stat().st_mode & 0o777
