@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from receipt_writer.format.canonical import encode
 from receipt_writer.format.chain import Head, check_link, genesis_head, head_after, next_entry
@@ -205,24 +207,34 @@ def test_a_chain_of_another_origin_or_tenant_does_not_link() -> None:
         assert caught.value.check == check
 
 
-@pytest.mark.parametrize("mask", [0x01, 0x20, 0x80])
-def test_no_changed_byte_of_a_chain_goes_unseen(mask: int) -> None:
-    """RF-2, RF-7, RF-20 together: every byte of three entries, line breaks included."""
-    data = b"".join(entry.line + b"\n" for entry in CHAIN)
-    assert walk(data, ORIGIN, KEYS).hash == CHAIN[-1].hash
-    for index in range(len(data)):
-        changed = bytearray(data)
-        changed[index] ^= mask
+FILE = b"".join(entry.line + b"\n" for entry in CHAIN)
+
+
+def test_no_byte_of_a_chain_can_change_unseen() -> None:
+    """RF-2, RF-7, RF-20 together: every byte of three entries, line breaks included, each flipped in its own way."""
+    assert walk(FILE, ORIGIN, KEYS).hash == CHAIN[-1].hash
+    for index in range(len(FILE)):
+        changed = bytearray(FILE)
+        changed[index] ^= 1 + index % 255
         with pytest.raises((FormatError, EOFError)):
             walk(bytes(changed), ORIGIN, KEYS)
 
 
-def test_no_lost_or_added_byte_of_a_chain_goes_unseen() -> None:
-    data = b"".join(entry.line + b"\n" for entry in CHAIN)
-    for index in range(len(data)):
-        for changed in (data[:index] + data[index + 1 :], data[:index] + b" " + data[index:]):
-            with pytest.raises((FormatError, EOFError)):
-                walk(changed, ORIGIN, KEYS)
+@given(st.integers(0, len(FILE) - 1), st.integers(1, 255))
+def test_no_flip_of_any_byte_goes_unseen(index: int, mask: int) -> None:
+    changed = bytearray(FILE)
+    changed[index] ^= mask
+    with pytest.raises((FormatError, EOFError)):
+        walk(bytes(changed), ORIGIN, KEYS)
+
+
+def test_no_lost_or_added_byte_of_a_line_goes_unseen() -> None:
+    line = CHAIN[0].line
+    shorter = [line[:index] + line[index + 1 :] for index in range(len(line))]
+    longer = [line[:index] + b" " + line[index:] for index in range(len(line) + 1)]
+    for changed in shorter + longer:
+        with pytest.raises(FormatError):
+            walk(changed + b"\n", ORIGIN, KEYS)
 
 
 def test_a_chain_may_hold_several_forms_of_its_layer() -> None:

@@ -90,7 +90,7 @@ counts = st.integers(1, 1000)
 
 
 @pytest.mark.parametrize(("layer_name", "form_name"), FORMS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_what_is_built_from_any_draft_parses_back_to_the_same_entry(
     layer_name: str, form_name: str, data: st.DataObject
