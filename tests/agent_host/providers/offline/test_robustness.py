@@ -17,7 +17,7 @@ from evals.deterministic.scripted_tools import TOOLS
 from tests.agent_host.providers.offline.scenes import NOW, ZONE, said
 
 ALL = frozenset(TOOLS)
-CALM = settings(max_examples=60, deadline=None)
+CALM = settings(max_examples=40, deadline=None)
 WORDS = sorted({word for case in load_cases() for turn in case.turns for word in turn.say.split()})
 EVERYDAY = sorted({turn.say for case in load_cases() for turn in case.turns})
 

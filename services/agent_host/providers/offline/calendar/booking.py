@@ -26,11 +26,12 @@ from agent_host.providers.protocol import JsonValue
 _LONGEST_TITLE = 300
 _DEFAULT_LENGTH = timedelta(hours=1)
 _LEADING = re.compile(
-    r"^(?:(?:i(?: have|.?ve got|.?ve)|we have|there is|there.?s|me|us|in|a|an|the|another|some"
-    r"|my|our|new|event|entry|appointment|meeting|called|titled|named|for|to|that|put|add|one|two|three|four|five|six|[2-6])\b[:,]?\s*)+",
+    r"^(?:(?:i(?: have|.?ve got|.?ve)|we have|there is|there.?s|me|us|let.?s|in|a|an|the|another|some"
+    r"|my|our|new|recurring|event|entry|appointment|meeting|called|titled|named|for|to|that|put|add|one|two|three|four|five|six|[2-6])\b[:,]?\s*)+",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(r"(?:two|three|four|five|six|[2-6]) \w+(?: \w+)*s$", re.IGNORECASE)
+_JUST_TIME = ("calendar", "time", "slot", "time slot", "schedule")
 _POINTERS = ("it", "that", "this", "them", "one", "something", "anything")
 _KEPT = re.compile(r"(?:appointment|meeting|event|entry)\b", re.IGNORECASE)
 _CALENDAR = re.compile(
@@ -55,6 +56,8 @@ def title_of(rest: str) -> str:
         kept = _KEPT.search(plain)
         bare = plain[kept.start() :] if kept else bare
     title = capitalised(tidy(bare))[:_LONGEST_TITLE]
+    if title.casefold() in _JUST_TIME:
+        return "Busy"
     return "" if title.casefold() in _POINTERS else title
 
 

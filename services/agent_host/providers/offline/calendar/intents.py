@@ -20,12 +20,12 @@ _WHAT_IS = "what(?:.?s| is)"
 
 _BOOK = pattern(
     one_of(
-        "book", "schedule", "arrange", "organi[sz]e", "set up", "block(?: out| off)?", "reserve", "pencil in", "plan",
-        "new event:?", "create", "add", "put", "make", "enter", "insert",
+        "book", "schedule", "arrange", "organi[sz]e", "set(?: up)?", "block(?: out| off)?", "reserve", "pencil in",
+        "plan", "new event:?", "create", "add", "put", "make", "enter", "insert",
     ),
     r"\b(?: me| us| in)?\s*(?P<what>.*)",
 )  # fmt: skip
-_PLAIN_VERB = pattern(r"(?:create|add|put|make|plan|enter|insert|organi[sz]e)\b")
+_PLAIN_VERB = pattern(r"(?:create|add|put|make|plan|enter|insert|organi[sz]e|set(?! up))\b")
 _IN_CALENDAR = pattern(rf"\b(?:{_CALENDAR}|event|meeting|appointment|call)\b")
 _REMIND = pattern(
     "(?:remind me|set (?:me )?a reminder|don.?t let me forget)", r"\b\s*(?:(?:to|about|that|for|of)\b)?\s*(?P<what>.*)"
@@ -60,12 +60,13 @@ _LIST_DAY = pattern(
 _AGENDA = pattern(rf"(?:(?:my|the|today.?s|tomorrow.?s) )?(?:{_CALENDAR}|events|meetings|appointments)\b.*")
 _NEXT = pattern(
     one_of(
-        f"when(?:.?s| is| are| {_I_HAVE})", f"{_WHAT_IS} (?:my|the|our) next", "(?:at )?what time (?:is|does|do)",
+        f"when(?:.?s| is| are| {_I_HAVE}| do (?:i|we) (?:meet|see)| am i (?:meeting|seeing))",
+        f"{_WHAT_IS} (?:my|the|our) next", "(?:at )?what time (?:is|does|do)",
     ),
     r"\s+(?:(?:my|the|our)\s+)?(?:next\s+)?(?P<what>.+)",
 )  # fmt: skip
 _WHATS_NEXT = pattern(f"{_WHAT_IS} (?:next|coming up)(?: (?:on|in) (?:my|the|our) {_CALENDAR})?")
-_WHAT_ABOUT = pattern("(?:and|what about|how about)(?P<when> .+)")
+_WHAT_ABOUT = pattern(r"(?:and|what about|how about)(?P<when> .+)|(?P<only>.+)\?")
 _EVENT_WORDS = pattern(
     r"\b",
     one_of(
@@ -81,19 +82,22 @@ _FREE = pattern(
         r"find(?: me| us)? (?:a |some |an )?(?:free|open|available)?\s*(?:slot|time|gap|window|hour|half hour)",
         r"(?:find|look for|show)(?: me| us)?\b.*\b(?:slot|gap|free time)",
         f"{_I_HAVE} (?:any )?(?:free )?(?:time|a (?:free )?(?:slot|gap|hour|moment))",
-        "when (?:do|can) (?:i|we)(?: have)? (?:time|meet|do|squeeze|fit)",
+        "when (?:do|can) (?:i|we) have time",
+        "when can (?:i|we) (?:meet|do|squeeze|fit)",
         "free (?:time|slots?)",
         f"{_WHAT_IS} (?:a |my )?(?:free|good time)",
         "is there (?:a |any )?(?:free |open )?(?:slot|gap|time)",
     ),
     r"\b.*",
 )
+_IS_FREE = pattern(r"is (?:my )?(?P<when>.+) free")
 _CANCEL = pattern(r"(?:cancel|call off|delete|remove|drop|unbook|clear|scrap|take (?=.*\boff\b))", r"\s*(?P<what>.*)")
 _CERTAINLY_CANCEL = pattern(r"(?:cancel|call off|unbook)\b")
 _MOVE = pattern(
     r"(?:move|reschedule|shift|postpone|push(?: back)?|bring forward|change|delay)\s+(?P<what>.+?)",
     r"\s+(?:to|until|till|onto)\s+(?P<to>.+)",
 )
+_NOT_OURS = pattern(r"set (?:a|an|the|my) (?:alarm|timer)\b.*")
 _NOT_AN_EVENT = pattern(r"\b(?:notes?|memor(?:y|ies)|facts?|files?|(?<=[a-z] )list|reminder to self)\b")
 
 
@@ -118,7 +122,7 @@ def book(text: str) -> Request | None:
     task = _REMEMBER_TO.fullmatch(plain)
     if task is not None:
         return Book(task["what"]) if has_time(find_time_words(task["what"])) else None
-    match = _BOOK.fullmatch(plain)
+    match = _BOOK.fullmatch(plain) if not _NOT_OURS.fullmatch(plain) else None
     if match is None or (_PLAIN_VERB.match(plain) and not _is_booking(match["what"])):
         return None
     return Book(match["what"], if_free)
@@ -133,6 +137,9 @@ def _is_booking(what: str) -> bool:
 def find_free(text: str) -> Request | None:
     """Reads "when am I free …?", "find a slot …"."""
     plain = text.rstrip(" ?.!")
+    named = _IS_FREE.fullmatch(plain)
+    if named is not None and not find_time_words(named["when"]).rest():
+        return FindFree(plain)
     return FindFree(plain) if _FREE.fullmatch(plain) else None
 
 
@@ -154,9 +161,9 @@ def list_events(text: str) -> Request | None:
 
 
 def same_for_another_day(text: str) -> Request | None:
-    """Reads "what about Friday?" and "and tomorrow?"."""
-    match = _WHAT_ABOUT.fullmatch(text.rstrip(" ?.!"))
-    words = find_time_words(match["when"]) if match is not None else None
+    """Reads "what about Friday?", "and tomorrow", "on Friday?"."""
+    match = _WHAT_ABOUT.fullmatch(text)
+    words = find_time_words((match["when"] or match["only"]).rstrip(" ?.!")) if match is not None else None
     return ListEvents(words.text) if words is not None and words.found and not words.rest().strip(" ,") else None
 
 

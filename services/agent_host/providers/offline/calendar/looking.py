@@ -58,7 +58,8 @@ class ListEvents:
         if not events:
             return f"Nothing is on your calendar: {shown}."
         more = "\nThere is more than I can show here." if as_mapping(outcome.data).get("next_cursor") else ""
-        return f"On your calendar, {shown} ({scene.zone.key}):\n{agenda(events, scene)}{more}"
+        listed = agenda(events, scene).removeprefix(f"{shown}:\n")  # a single day needs no heading of its own
+        return f"On your calendar, {shown} ({scene.zone.key}):\n{listed}{more}"
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,21 @@ from agent_host.providers.offline.patterns import one_of, pattern
 from agent_host.providers.offline.routine import Request
 from agent_host.providers.offline.wording import mirrored, tidy
 
+_LONGEST_AFTER = 500
 _TOLD = "(?:said|told you|know|remember|say|noted)"
 
 _REMEMBER = pattern(
     one_of(
         "remember", "memori[sz]e", "keep in mind", "bear in mind", "don.?t forget", "do not forget", "note",
         "for future reference", "(?:save|store) (?:this )?(?:to|in) (?:your |my )?memory",
+        "(?:save|store)(?= (?:this|that|the following)\\b)",
     ),
     r"(?: (?:this|the following|for me|also))*\s*(?:[:,]\s*(?:that )?|that\b\s*|$)(?P<body>.*)",
 )  # fmt: skip
 _REMEMBER_PLAIN = pattern(
     r"remember (?:to (?P<task>.+)|(?!(?:when|what|who|where|how|why|if|me)\b|(?:this|it|something)[.!]?$)(?P<body>.+))"
 )
+_REMEMBER_AFTER = pattern(r"(?P<body>\S.*?)[,.;]\s*(?:please )?remember (?:that|this|it)(?: please)?[.!]?")
 _REMEMBER_WHAT = pattern("remember (?:this|it|something)[.!]?")
 _LIST = pattern(
     one_of(
@@ -50,6 +53,7 @@ _DELETE_MEMORY = pattern(
     one_of(
         "(?:the |my |your |all |every )*(?:memor(?:y|ies)|facts?) (?:about|of|on|that|with|regarding) (?P<about>.+)",
         "(?P<object>.+?) from (?:your |my |the )?memory",
+        "(?:everything|anything|all)(?: you know)? (?:about|on) (?P<rest>.+)",
     ),
 )
 _CORRECT = pattern(
@@ -62,7 +66,7 @@ _CORRECT = pattern(
 )
 _NO_BUT = pattern(r"(?:no|wrong|not quite)[,.!:]\s+(?P<body>(?:\S+\s+){3,}\S+)")
 _NOT_A_CLAIM = pattern(
-    r"(?:i|you|we|can|could|what|who|when|where|why|how|is|do|does|nothing|never mind|thanks|thank you)\b"
+    r"(?:i|you|we|can|could|what|who|when|where|why|how|is|do|does|it|nothing|never mind|thanks|thank you)\b"
 )
 _FIRST_PERSON = pattern(r"i (?:am|was|have|live|like|prefer|love|hate|work|want|need|drink|eat|use|moved|own|do)\b")
 
@@ -72,6 +76,9 @@ def remember(text: str) -> Request | None:
     match = _REMEMBER.fullmatch(text)
     if match is not None:
         return Remember(match["body"].strip())
+    match = _REMEMBER_AFTER.fullmatch(text) if len(text) <= _LONGEST_AFTER else None
+    if match is not None:
+        return Remember(match["body"])
     match = _REMEMBER_PLAIN.fullmatch(text)
     if match is not None:
         return Remember(match["body"] or f"To do: {match['task']}")
@@ -108,6 +115,6 @@ def forget(text: str) -> Request | None:
     plain = text.rstrip(" ?.!")
     deleted = _DELETE_MEMORY.fullmatch(plain)
     if deleted is not None:
-        return Forget(tidy(deleted["about"] or deleted["object"]))
+        return Forget(tidy(deleted["about"] or deleted["object"] or deleted["rest"]))
     match = _FORGET.fullmatch(plain)
     return Forget(tidy(match["about"])) if match is not None else None

@@ -37,12 +37,13 @@ _FIND = pattern(
     ),
     r"(?:\s+(?:me|for|in|through|all|any|of|a|out))*\s+(?:(?:my|the|our)\s+)?",
     r"(?:notes?\s*(?:about|on|for|called|titled|named|of|with|mentioning|that mentions?|:)?\s+(?P<after>.+?)",
-    r"|(?P<title>.+?)\s+notes?)(?:\s+(?:say|says))?",
+    r"|(?P<title>.+?)\s+(?:notes?|list))(?:\s+(?:say|says))?",
 )  # fmt: skip
 _DELETE = pattern(
     "(?:delete|remove|throw away|trash|discard) (?:my |the |our )?",
     "(?:note (?:called |titled |named |about |on )?(?P<after>.+)|(?P<title>.+?) note)",
 )
+_HAVE = pattern(r"(?:what|which|any) notes (?:do i have )?(?:about|on|for) (?P<after>.+)")
 _LIST = pattern(
     "(?:", one_of("list", "show(?: me)?", "what(?:.?s| is| are)?(?: in| are)?", "do i have", "which", "see", "read"),
     r"\s+)?(?:(?:all|any|of)\s+)*(?:(?:my|the)\s+)?notes(?:\s+(?:do i have|are there|list))?",
@@ -84,6 +85,9 @@ def find_note(text: str) -> Request | None:
     plain = text.rstrip(" ?.!")
     if _LIST.fullmatch(plain):
         return ListNotes()
+    having = _HAVE.fullmatch(plain)
+    if having is not None:
+        return FindNote(tidy(having["after"]))
     match = _FIND.fullmatch(plain)
     if match is None:
         return None

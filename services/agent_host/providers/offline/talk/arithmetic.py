@@ -26,8 +26,20 @@ _QUESTION = pattern(
 )
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _PERCENT = r"\s*(?:%|percent\b|per cent\b)"
-_WORDS: tuple[tuple[str, str], ...] = (
+_NAMES = {
+    "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
+    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "twenty": "20", "hundred": "100",
+}  # fmt: skip
+
+
+def _digits(match: re.Match[str]) -> str:
+    return _NAMES[match.group()]
+
+
+_WORDS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?<=\d)[,_\u2009\u202f ](?=\d{3}\b)", ""),
+    (r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred)\b", _digits),
+    (r"\b(\d+)\s*/\s*(\d+)\s+of\b", r"(\1/\2)*"),
     (rf"{_NUMBER}{_PERCENT}\s*off(?: of)?\s*{_NUMBER}", r"(\2*(1-\1/100))"),
     (rf"{_NUMBER}{_PERCENT}\s*of\b", r"(\1/100)*"),
     (rf"{_NUMBER}{_PERCENT}(?!\s*[\d(])", r"(\1/100)"),

@@ -20,7 +20,7 @@ _TIME = pattern(
 )
 _TODAY = pattern(
     one_of(
-        "what (?:day|date)(?: of the week)? (?:is it|is today|do we have)",
+        "what (?:day|date|month|year|week)(?: of the week)? (?:is it|is today|do we have)",
         f"{_IS} (?:the |today.?s )?(?:date|day)(?: of the week)?(?: is it)?",
         "date",
     ),
@@ -64,7 +64,8 @@ class TellDay:
         """Answers from the clock."""
         yield from ()
         if not self.words:
-            return f"Today is {show_day(scene.today, scene.today)} {scene.today.year}."
+            week = scene.today.isocalendar().week
+            return f"Today is {show_day(scene.today, scene.today)} {scene.today.year}, week {week}."
         day = _resolved(self.words, scene)
         return f"That is {show_day(day, scene.today)} {day.year}." if day else f"There is no such date: {self.words}."
 

@@ -25,7 +25,8 @@ _GOODBYE = pattern(
 _HOW_ARE_YOU = pattern("how are you(?: doing)?(?: today)?|how.?s it going|what.?s up")
 _WHO = pattern(
     one_of(
-        "(?:who|what) (?:are|r) you", "are you (?:an? )?(?:ai|bot|robot|human|llm|language model|real|chatgpt|claude)",
+        "(?:who|what) (?:are|r) you",
+        "are you (?:an? )?(?:real )?(?:ai|bot|robot|human|llm|language model|real|chatgpt|claude)",
         "what(?:.?s| is) your name", "(?:what|which) (?:model|llm|ai) (?:are you|is this|do you use|are you using)",
         "do you use (?:an? )?(?:ai|llm|model)", "introduce yourself",
     )
@@ -70,7 +71,7 @@ _NEEDS_A_MODEL = pattern(
 _NEEDS_A_TOOL = pattern(
     one_of(
         "send", "e-?mail", "text", "call", "message", "order", "buy", "pay", "play", "open", "turn", "download",
-        "set (?:a|an) (?:alarm|timer)", "delete", "run",
+        "set (?:a|an|the|my) (?:alarm|timer)", "wake me", "delete", "run",
     ),
     r"\b.*",
 )  # fmt: skip

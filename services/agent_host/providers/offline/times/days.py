@@ -31,7 +31,8 @@ _ORDINAL_ENDINGS = ("st", "nd", "rd", "th")
 _RELATIVE = (
     ("the day after tomorrow", "day after tomorrow"), ("day after tomorrow", "day after tomorrow"),
     ("the day before yesterday", "day before yesterday"), ("today", "today"), ("tonight", "today"),
-    ("tomorrow", "tomorrow"), ("tmrw", "tomorrow"), ("tomorow", "tomorrow"), ("tommorow", "tomorrow"),
+    ("tomorrow", "tomorrow"), ("today's", "today"), ("tomorrow's", "tomorrow"),
+    ("tmrw", "tomorrow"), ("tomorow", "tomorrow"), ("tommorow", "tomorrow"),
     ("tommorrow", "tomorrow"), ("yesterday", "yesterday"),
 )  # fmt: skip
 _HOLIDAYS = (
@@ -72,7 +73,7 @@ class DayRange:
 
 def weekday_at(tokens: Sequence[Token], index: int, *, led: bool) -> int | None:
     """Returns 0 for Monday to 6 for Sunday, or None; "sat" or "sun" count only after a word such as "on"."""
-    word = word_at(tokens, index)
+    word = word_at(tokens, index).removesuffix("'s")
     name = _SHORT.get(word, word)
     if name not in WEEKDAYS or (word in _AMBIGUOUS and not led):
         return None

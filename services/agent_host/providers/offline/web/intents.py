@@ -12,6 +12,7 @@ _SEARCH = pattern(
         "(?:search|look|check|browse)(?: on| in)? (?:the )?(?:web|internet|online|google|net)(?: for| about)?",
         "(?:do a )?(?:web|internet|google|online) search(?: for| on| about)?", "google", "look up", "search for",
         "search",
+        "find (?:me )?(?=(?:a|an|the|some|good|cheap) )",
         "find (?:me )?(?:information|info|articles|something|results)(?: online| on the web)? (?:about|on|for)",
     ),
     r"(?:\s*:)?\s*(?P<query>.*?)(?: (?:on the web|on the internet|online|on google))?",

@@ -106,7 +106,9 @@ def test_other_questions_do_not_list_events(text: str) -> None:
     assert list_events(text) is None
 
 
-@pytest.mark.parametrize("text", ["what about Friday?", "and tomorrow", "how about next week?"])
+@pytest.mark.parametrize(
+    "text", ["what about Friday?", "and tomorrow", "how about next week?", "on Friday?", "tomorrow?"]
+)
 def test_another_day_can_be_asked_about_in_two_words(text: str) -> None:
     assert isinstance(same_for_another_day(text), ListEvents)
 

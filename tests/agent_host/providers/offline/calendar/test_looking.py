@@ -16,6 +16,15 @@ def test_events_outside_the_period_are_left_out_whatever_the_server_sends() -> N
     assert reply == "Nothing is on your calendar: Wednesday 2 December."
 
 
+def test_a_single_day_is_named_once() -> None:
+    reply, _ = perform(ListEvents("on Friday"), {"calendar_list_events": {"events": [CALL, HOLIDAY]}})
+    assert reply.splitlines() == [
+        "On your calendar, Friday 4 December (Europe/Berlin):",
+        "- all day: Holiday",
+        "- 09:00 to 10:00: Call",
+    ]
+
+
 def test_a_page_that_is_not_the_last_is_said_to_be_one() -> None:
     answers = {"calendar_list_events": {"events": [CALL], "next_cursor": "c"}}
     assert "There is more" in perform(ListEvents("on Friday"), answers)[0]

@@ -7,9 +7,10 @@ from tests.agent_host.providers.offline.scenes import perform
 @pytest.mark.parametrize(
     ("text", "reply"),
     [
-        ("What day is it?", "Today is Tuesday 1 December 2026."),
-        ("what's today's date", "Today is Tuesday 1 December 2026."),
-        ("what is the date today?", "Today is Tuesday 1 December 2026."),
+        ("What day is it?", "Today is Tuesday 1 December 2026, week 49."),
+        ("what's today's date", "Today is Tuesday 1 December 2026, week 49."),
+        ("what is the date today?", "Today is Tuesday 1 December 2026, week 49."),
+        ("what year is it?", "Today is Tuesday 1 December 2026, week 49."),
         ("What time is it?", "It is 10:00 on Tuesday 1 December (Europe/Berlin)."),
         ("what's the time right now", "It is 10:00 on Tuesday 1 December (Europe/Berlin)."),
         ("what time is it in Tokyo?", "It is 18:00 on Tuesday 1 December (Asia/Tokyo)."),
