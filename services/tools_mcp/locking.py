@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tools_mcp.disk import as_store_error
 from tools_mcp.errors import StoreBusyError
 
 
@@ -18,6 +19,8 @@ class FolderLock:
     """
 
     path: Path
+    folder_name: str
+    """What the folder is called in a sentence, such as `notes`."""
     wait_s: float = 10.0
     _threads: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     """The threads of this process queue here, in turn; only one of them then competes with other processes."""
@@ -28,6 +31,7 @@ class FolderLock:
 
         Raises:
             StoreBusyError: It was not free within `wait_s`.
+            StoreError: The lock file cannot be made.
         """
         if not self._threads.acquire(timeout=self.wait_s):
             raise _busy()
@@ -42,7 +46,8 @@ class FolderLock:
             self._threads.release()
 
     def _connection(self) -> sqlite3.Connection:
-        self.path.touch(mode=0o600)
+        with as_store_error(self.folder_name, "written"):
+            self.path.touch(mode=0o600)
         return sqlite3.connect(self.path, timeout=self.wait_s, isolation_level=None)
 
 

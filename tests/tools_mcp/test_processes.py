@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import IO, cast
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_a_killed_writer_leaves_the_old_file_or_the_new_one(
 
     [path] = tmp_path.glob(pattern)
     if pattern == "*.ics":
-        [series] = series_of(decode(path.read_bytes()))
+        [series] = series_of(decode(path.read_bytes()), ZoneInfo("UTC"))
         title, notes = str(series.master["SUMMARY"]), str(series.master["DESCRIPTION"])
         assert (title, notes) in [(letter * 300, letter * 4000) for letter in "ab"]
     else:

@@ -17,7 +17,6 @@ from tools_mcp.calendar.ics import (
     Series,
     UnreadableError,
     changes,
-    event_of,
     new_calendar,
     request_of,
     rewrite,
@@ -62,7 +61,7 @@ class Agenda:
             uid = self.new_id()
             calendar = new_calendar(uid, draft, self.now(), request)
             self.store.add(uid, calendar)
-        return Outcome("created", event_of(series_in(calendar, uid), self.zone), draft.remarks)
+        return Outcome("created", series_in(calendar, uid, self.zone).event, draft.remarks)
 
     def get(self, uid: str) -> Event:
         """Return the event of this id, a series as it starts.
@@ -70,7 +69,7 @@ class Agenda:
         Raises:
             NotFoundError: There is none.
         """
-        return event_of(self.store.snapshot().get(uid).series, self.zone)
+        return self.store.snapshot().get(uid).series.event
 
     def update(self, uid: str, fields: EventFields) -> Outcome:
         """Change the given fields of an event, of a series as a whole.
@@ -82,7 +81,7 @@ class Agenda:
         """
         with self.store.writing() as snapshot:
             stored = snapshot.get(uid)
-            current = event_of(stored.series, self.zone)
+            current = stored.series.event
             draft = change_event(current, fields, self.zone)
             changed = changes(current, draft)
             if not changed:
@@ -93,10 +92,9 @@ class Agenda:
                     "change title, location, notes or attendees only, or create a new event."
                 )
             calendar = self.store.open(stored)
-            series = series_in(calendar, uid)
-            rewrite(series.master, current, draft, self.now())
+            rewrite(series_in(calendar, uid, self.zone).master, current, draft, self.now())
             self.store.save(stored, calendar)
-        return Outcome("updated", event_of(series, self.zone), draft.remarks)
+        return Outcome("updated", series_in(calendar, uid, self.zone).event, draft.remarks)
 
     def delete(self, uid: str) -> Outcome:
         """Move an event, a series as a whole, to the trash; deleting it again changes nothing.
@@ -111,10 +109,10 @@ class Agenda:
                 gone = next((series for series in self.store.trashed() if series.uid == uid), None)
                 if gone is None:
                     raise
-                event = event_of(gone, self.zone)
+                event = gone.event
                 return Outcome("deleted", event, ("It was in the trash already.",))
             self.store.trash(stored)
-        return Outcome("deleted", event_of(stored.series, self.zone))
+        return Outcome("deleted", stored.series.event)
 
     def window(
         self, start: str | None, end: str | None, zone: ZoneInfo | None = None
@@ -167,7 +165,7 @@ class Agenda:
         """Yield the occurrences in a window; the series that cannot be expanded are put into `broken`."""
         for stored in snapshot.series:
             try:
-                yield from occurrences(stored.series, window.start, window.end, self.zone)
+                yield from occurrences(stored.series, window.start, window.end)
             except UnreadableError:
                 broken.add(stored.series.uid)
 
@@ -202,9 +200,9 @@ class Agenda:
             ConflictError: The key came with other arguments, or its event was deleted since.
         """
         if made := _made_by(request, (stored.series for stored in snapshot.series)):
-            return event_of(made, self.zone)
+            return made.event
         if gone := _made_by(request, self.store.trashed()):
-            title = shown(event_of(gone, self.zone).title)
+            title = shown(gone.event.title)
             raise ConflictError(
                 f"The event {title} that this idempotency_key made was deleted since; send a new key to make it again."
             )
@@ -214,12 +212,12 @@ class Agenda:
         """Return an event with the draft's title at the draft's start, also when it is one occurrence of a series."""
         begins = instant(draft.start, self.zone)
         for stored in snapshot.series:
-            if not same(str(stored.series.master.get("SUMMARY", "")), draft.title):
+            if not same(stored.series.event.title, draft.title):
                 continue
             alone = replace(snapshot, series=(stored,))
             for event in self._overlapping(alone, Window(begins, begins + timedelta(minutes=1)), set()):
                 if event.start == draft.start and not event.cancelled:
-                    return event_of(stored.series, self.zone)
+                    return stored.series.event
         return None
 
 
@@ -230,14 +228,14 @@ def _made_by(request: str, candidates: Iterable[Series]) -> Series | None:
         if used == key and made_from == arguments:
             return series
         if used == key:
-            title = shown(str(series.master.get("SUMMARY", "")))
+            title = shown(series.event.title)
             raise ConflictError(f"This idempotency_key made another event, {title}; send a new key for a new event.")
     return None
 
 
 def open_agenda(folder: Path, zone: ZoneInfo) -> Agenda:
     """Return the calendar in a folder, with the real clock and random ids; nothing is read yet."""
-    return Agenda(CalendarFolder(folder), zone, now=lambda: datetime.now(UTC), new_id=lambda: str(uuid.uuid4()))
+    return Agenda(CalendarFolder(folder, zone), zone, now=lambda: datetime.now(UTC), new_id=lambda: str(uuid.uuid4()))
 
 
 def check(settings: Settings) -> str:

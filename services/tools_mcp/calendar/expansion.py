@@ -3,9 +3,8 @@
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from tools_mcp.calendar.ics import Series, UnreadableError, event_of, moment
+from tools_mcp.calendar.ics import Series, UnreadableError, moment
 from tools_mcp.calendar.model import Event
 from tools_mcp.calendar.recurrence import first_date
 from tools_mcp.calendar.times import instant
@@ -14,22 +13,21 @@ _MARGIN = timedelta(days=2)  # dates and floating times lie at most a day off, w
 _TOO_FINE = ("SECONDLY", "MINUTELY", "HOURLY")
 
 
-def occurrences(series: Series, start: datetime, end: datetime, configured: ZoneInfo) -> list[Event]:
+def occurrences(series: Series, start: datetime, end: datetime) -> list[Event]:
     """Return the occurrences that overlap `[start, end)`; each keeps its local time across clock changes.
 
     Raises:
         UnreadableError: Its recurrence rule is broken, or finer than a day.
     """
     if not series.repeats:
-        events = [event_of(series, configured)]
-    else:
-        events = [event_of(series, configured, component) for component in _expand(series, start, end)]
-    return [event for event in events if overlaps(event, start, end, configured)]
+        return [series.event] if _overlap(*series.span, start, end) else []
+    events = [series.occurrence(component) for component in _expand(series, start, end)]
+    spans = [(instant(event.start, series.zone), instant(event.end, series.zone)) for event in events]
+    return [event for event, span in zip(events, spans, strict=True) if _overlap(*span, start, end)]
 
 
-def overlaps(event: Event, start: datetime, end: datetime, configured: ZoneInfo) -> bool:
+def _overlap(begins: datetime, ends: datetime, start: datetime, end: datetime) -> bool:
     """Whether an event has time in `[start, end)`; one without length counts at its start."""
-    begins, ends = instant(event.start, configured), instant(event.end, configured)
     return begins < end and (ends > start or begins == ends >= start)
 
 

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import icalendar
 
 from tools_mcp.calendar.model import Event, EventDraft
+from tools_mcp.calendar.times import instant
 
 if TYPE_CHECKING:
     from recurring_ical_events import CalendarQuery
@@ -42,6 +43,44 @@ class Series:
     master: icalendar.Event
     overrides: tuple[icalendar.Event, ...]
     foreign: bool
+    zone: ZoneInfo
+    """The configured zone, in which times without one are read."""
+
+    @cached_property
+    def event(self) -> Event:
+        """What the series says, as it starts."""
+        return self.occurrence(self.master)
+
+    @cached_property
+    def span(self) -> tuple[datetime, datetime]:
+        """The instants in UTC between which the event takes place, as it starts."""
+        return instant(self.event.start, self.zone), instant(self.event.end, self.zone)
+
+    def occurrence(self, component: icalendar.Component) -> Event:
+        """Return what a component of the series says, its own or one that `query` made."""
+        start = _settled(moment(component, "DTSTART"), self.zone)
+        cancelled = str(component.get("STATUS", "")).upper() == "CANCELLED"
+        usual = "OPAQUE" if isinstance(start, datetime) else "TRANSPARENT"
+        return Event(
+            id=self.uid,
+            title=" ".join(str(component.get("SUMMARY", "")).split()) or "(no title)",
+            start=start,
+            end=_end(component, start, self.zone),
+            zone=zone_name(start),
+            location=str(component.get("LOCATION", "")),
+            notes=str(component.get("DESCRIPTION", "")),
+            attendees=tuple(_attendee_text(value) for value in _several(component.get("ATTENDEE"))),
+            recurrence=";".join(rule.to_ical().decode() for rule in _several(component.get("RRULE"))),
+            repeats=self.repeats,
+            cancelled=cancelled,
+            takes_time=not cancelled and str(component.get("TRANSP", usual)).upper() == "OPAQUE",
+            changed=component is not self.master and self._is_changed(component),
+            foreign=self.foreign,
+        )
+
+    def _is_changed(self, component: icalendar.Component) -> bool:
+        told = moment(component, "RECURRENCE-ID")
+        return any(moment(override, "RECURRENCE-ID") == told for override in self.overrides)
 
     @cached_property
     def query(self) -> "CalendarQuery":
@@ -82,21 +121,21 @@ def encode(calendar: icalendar.Calendar) -> bytes:
     return bytes(calendar.to_ical())
 
 
-def series_of(calendar: icalendar.Calendar) -> list[Series]:
+def series_of(calendar: icalendar.Calendar, zone: ZoneInfo) -> list[Series]:
     """Return the series in a calendar; components without a usable start are left out."""
     foreign = str(calendar.get("PRODID", "")) != PRODUCT
     groups: dict[str, list[icalendar.Event]] = {}
     for component in calendar.walk("VEVENT"):
         if isinstance(component, icalendar.Event) and _usable(component):
             groups.setdefault(str(component.get("UID", "")), []).append(component)
-    return [_series(uid, components, foreign=foreign) for uid, components in groups.items() if uid]
+    return [_series(components, zone, foreign=foreign) for uid, components in groups.items() if uid]
 
 
-def _series(uid: str, components: list[icalendar.Event], *, foreign: bool) -> Series:
+def _series(components: list[icalendar.Event], zone: ZoneInfo, *, foreign: bool) -> Series:
     masters = [component for component in components if "RECURRENCE-ID" not in component]
     master = masters[-1] if masters else components[0]
     overrides = tuple(component for component in components if "RECURRENCE-ID" in component and component is not master)
-    return Series(uid, master, overrides, foreign or "ORGANIZER" in master)
+    return Series(str(master["UID"]), master, overrides, foreign or "ORGANIZER" in master, zone)
 
 
 def _usable(component: icalendar.Component) -> bool:
@@ -180,43 +219,14 @@ def _attendee(text: str) -> icalendar.vCalAddress:
     return value
 
 
-def series_in(calendar: icalendar.Calendar, uid: str) -> Series:
+def series_in(calendar: icalendar.Calendar, uid: str, zone: ZoneInfo) -> Series:
     """Return the series of a calendar with this UID; it must be there."""
-    return next(series for series in series_of(calendar) if series.uid == uid)
+    return next(series for series in series_of(calendar, zone) if series.uid == uid)
 
 
 def request_of(series: Series) -> str:
     """Return the idempotency key and hash a series was created with; empty when there is none."""
     return str(series.master.get(REQUEST_KEY, ""))
-
-
-def event_of(series: Series, configured: ZoneInfo, occurrence: icalendar.Component | None = None) -> Event:
-    """Return what a series says, or one occurrence of it; a time without a zone is read in the configured one."""
-    component = occurrence or series.master
-    start = _settled(moment(component, "DTSTART"), configured)
-    cancelled = str(component.get("STATUS", "")).upper() == "CANCELLED"
-    usual = "OPAQUE" if isinstance(start, datetime) else "TRANSPARENT"
-    return Event(
-        id=str(component.get("UID", "")),
-        title=" ".join(str(component.get("SUMMARY", "")).split()) or "(no title)",
-        start=start,
-        end=_end(component, start, configured),
-        zone=zone_name(start),
-        location=str(component.get("LOCATION", "")),
-        notes=str(component.get("DESCRIPTION", "")),
-        attendees=tuple(_attendee_text(value) for value in _several(component.get("ATTENDEE"))),
-        recurrence=";".join(rule.to_ical().decode() for rule in _several(component.get("RRULE"))),
-        cancelled=cancelled,
-        takes_time=not cancelled and str(component.get("TRANSP", usual)).upper() == "OPAQUE",
-        repeats=series.repeats,
-        changed=occurrence is not None and _is_override(occurrence, series),
-        foreign=series.foreign,
-    )
-
-
-def _is_override(occurrence: icalendar.Component, series: Series) -> bool:
-    told = moment(occurrence, "RECURRENCE-ID")
-    return any(moment(override, "RECURRENCE-ID") == told for override in series.overrides)
 
 
 def moment(component: icalendar.Component, name: str) -> Any:

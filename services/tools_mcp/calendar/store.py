@@ -10,12 +10,14 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import icalendar
 
 from service_runtime.home import secure_write
 from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, series_of
-from tools_mcp.errors import NotFoundError, StoreError
+from tools_mcp.disk import as_store_error
+from tools_mcp.errors import NotFoundError
 from tools_mcp.locking import FolderLock
 from tools_mcp.texts import shown
 
@@ -55,12 +57,14 @@ class CalendarFolder:
     """The files, with what was read of them kept until they change."""
 
     folder: Path
+    zone: ZoneInfo
+    """The configured zone, in which times without one are read."""
     _read: dict[str, tuple[_Stamp, tuple[Series, ...] | None]] = field(default_factory=dict)
     _reading: threading.Lock = field(default_factory=threading.Lock)
     _lock: FolderLock = field(init=False)
 
     def __post_init__(self) -> None:
-        self._lock = FolderLock(self.folder / ".lock")
+        self._lock = FolderLock(self.folder / ".lock", "calendar")
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Snapshot]:
@@ -69,7 +73,7 @@ class CalendarFolder:
         Raises:
             StoreError: The folder cannot be locked, read or written.
         """
-        with _as_store_error("written"), self._lock.held():
+        with as_store_error("calendar", "written"), self._lock.held():
             yield self.snapshot()
 
     def snapshot(self) -> Snapshot:
@@ -78,13 +82,13 @@ class CalendarFolder:
         Raises:
             StoreError: The folder cannot be read.
         """
-        with _as_store_error("read"), self._reading:
+        with as_store_error("calendar", "read"), self._reading:
             stamps = dict(_stamps(self.folder))
             for name in self._read.keys() - stamps.keys():
                 del self._read[name]
             for name, stamp in stamps.items():
                 if name not in self._read or self._read[name][0] != stamp:
-                    self._read[name] = stamp, _read(self.folder / name)
+                    self._read[name] = stamp, self._series(self.folder / name)
             known = [(name, self._read[name][1]) for name in sorted(stamps)]
         series = (StoredSeries(name, one) for name, several in known for one in several or ())
         return Snapshot(tuple(series), sum(several is None for _, several in known))
@@ -126,7 +130,17 @@ class CalendarFolder:
     def trashed(self) -> Iterator[Series]:
         """Return the series in the trash; call it while `writing`."""
         for name, _ in _stamps(self.folder / ".trash"):
-            yield from _read(self.folder / ".trash" / name) or ()
+            yield from self._series(self.folder / ".trash" / name) or ()
+
+    def _series(self, path: Path) -> tuple[Series, ...] | None:
+        """Return the series of a file; none when it is unreadable, no series when it has gone meanwhile."""
+        try:
+            data = path.read_bytes() if path.stat().st_size <= _MOST_BYTES else b""
+            return tuple(series_of(decode(data, zones=False), self.zone))
+        except FileNotFoundError:
+            return ()
+        except (UnreadableError, PermissionError):
+            return None
 
 
 def _stamps(folder: Path) -> Iterator[tuple[str, _Stamp]]:
@@ -140,17 +154,6 @@ def _stamps(folder: Path) -> Iterator[tuple[str, _Stamp]]:
                 yield entry.name, (facts.st_mtime_ns, facts.st_size, facts.st_ino)
 
 
-def _read(path: Path) -> tuple[Series, ...] | None:
-    """Return the series of a file; none when it is unreadable, no series when it has gone meanwhile."""
-    try:
-        data = path.read_bytes() if path.stat().st_size <= _MOST_BYTES else b""
-        return tuple(series_of(decode(data, zones=False)))
-    except FileNotFoundError:
-        return ()
-    except (UnreadableError, PermissionError):
-        return None
-
-
 def _belongs(component: icalendar.Component, uid: str) -> bool:
     return component.name == "VEVENT" and str(component.get("UID", "")) == uid
 
@@ -159,12 +162,3 @@ def _free_name(folder: Path, name: str) -> Path:
     stem = name[: -len(".ics")]
     candidates = (folder / f"{stem}{f' {number}' if number > 1 else ''}.ics" for number in range(1, 10_000))
     return next(path for path in candidates if not path.exists())
-
-
-@contextlib.contextmanager
-def _as_store_error(verb: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = (error.strerror or "the disk failed").lower()
-        raise StoreError(f"The calendar folder cannot be {verb}: {reason}; nothing was changed.") from error

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from tools_mcp.disk import as_store_error
 from tools_mcp.errors import NotFoundError, StoreBusyError, ToolsError
 from tools_mcp.notes.model import Listed, Note
 from tools_mcp.notes.queries import segmented
@@ -124,7 +125,8 @@ class NoteIndex:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            self.path.touch(mode=0o600)
+            with as_store_error("notes", "read"):
+                self.path.touch(mode=0o600)
             connection = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False)
             try:
                 _prepare(connection)

@@ -248,7 +248,7 @@ def open_notebook(root: Path, zone: ZoneInfo) -> Notebook:
     return Notebook(
         vault=vault,
         index=NoteIndex(state / "index.sqlite", vault),
-        lock=FolderLock(state / "lock"),
+        lock=FolderLock(state / "lock", "notes"),
         requests=RequestLog(state / "requests.sqlite", now_ms=lambda: time.time_ns() // 1_000_000),
         now=lambda: datetime.now(UTC).astimezone(zone),
     )

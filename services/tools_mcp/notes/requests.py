@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools_mcp.errors import ConflictError
+from tools_mcp.disk import as_store_error
+from tools_mcp.errors import ConflictError, StoreError
 
 _KEPT_MS = 30 * 24 * 3600 * 1000
 _SCHEMA = (
@@ -70,16 +71,23 @@ class RequestLog:
             connection.execute("INSERT OR REPLACE INTO requests VALUES (?, ?, ?, ?, ?, ?, 0, ?)", row)
 
     def done(self, key: str) -> None:
-        """Mark a write as done."""
-        with self._open() as connection:
+        """Mark a write as done; when that fails, the file's hash still tells the same."""
+        with contextlib.suppress(StoreError), self._open() as connection:
             connection.execute("UPDATE requests SET done = 1 WHERE key = ?", (_hash(key),))
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        self.path.touch(mode=0o600)
-        with contextlib.closing(sqlite3.connect(self.path, timeout=10, isolation_level=None)) as connection:
-            connection.execute(_SCHEMA)
-            yield connection
+        with as_store_error("notes", "written"):
+            self.path.touch(mode=0o600)
+        try:
+            with contextlib.closing(sqlite3.connect(self.path, timeout=10, isolation_level=None)) as connection:
+                connection.execute(_SCHEMA)
+                yield connection
+        except sqlite3.Error as error:
+            raise StoreError(
+                "The record of idempotency keys cannot be used; nothing was changed: send the call without a key, and "
+                "remove requests.sqlite from .prometheus in the notes folder if it is damaged."
+            ) from error
 
 
 def _hash(text: str) -> str:

@@ -3,7 +3,6 @@
 Hidden files and folders (`.obsidian`, `.trash`, our own state) and symbolic links are not notes.
 """
 
-import contextlib
 import hashlib
 import os
 from collections.abc import Iterator
@@ -11,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from service_runtime.home import secure_write
-from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
+from tools_mcp.disk import as_store_error
+from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError
 from tools_mcp.notes.frontmatter import split
 from tools_mcp.notes.model import Note
 from tools_mcp.notes.names import file_stem, id_parts
@@ -35,7 +35,7 @@ class Vault:
         Raises:
             StoreError: The folder cannot be read.
         """
-        with _as_store_error("read"):
+        with as_store_error("notes", "read"):
             yield from _scan(self.root, "")
 
     def read(self, note_id: str) -> Note:
@@ -59,7 +59,8 @@ class Vault:
         parts = split(text)
         plain = "/".join(id_parts(note_id))
         title = parts.title or plain.rpartition("/")[2]
-        modified_at_ms = path.stat().st_mtime_ns // 1_000_000
+        with as_store_error("notes", "read"):
+            modified_at_ms = path.stat().st_mtime_ns // 1_000_000
         digest = hashlib.sha256(data).hexdigest()
         return Note(plain, title, parts.body, parts.tags, parts.created, parts.header, digest, modified_at_ms)
 
@@ -77,7 +78,7 @@ class Vault:
         if len(data) > MOST_BYTES:
             raise InvalidInputError(f"The note would have {len(data)} bytes; keep it under {MOST_BYTES}.")
         path = self._path(note_id)
-        with _as_store_error("written"):
+        with as_store_error("notes", "written"):
             self._make_folders(path.parent)
             current = self._bytes(path)
             if (None if current is None else hashlib.sha256(current).hexdigest()) != expected:
@@ -94,7 +95,7 @@ class Vault:
             StoreError: The file cannot be moved.
         """
         path = self._path(note_id)
-        with _as_store_error("written"):
+        with as_store_error("notes", "written"):
             trash = self.root / ".trash"
             trash.mkdir(mode=0o700, exist_ok=True)
             candidates = (trash / f"{path.stem}{_number(number)}.md" for number in range(1, 10_000))
@@ -103,7 +104,7 @@ class Vault:
     def new_id(self, folder: tuple[str, ...], title: str) -> str:
         """Return an unused id for a title; the file system may take letter case for the same."""
         parent = self.root.joinpath(*folder)
-        with _as_store_error("read"):
+        with as_store_error("notes", "read"):
             taken = {entry.name.casefold() for entry in parent.iterdir()} if parent.is_dir() else set()
         stem = file_stem(title)
         names = (f"{stem}{_number(number)}" for number in range(1, 10_000))
@@ -120,7 +121,7 @@ class Vault:
         return path
 
     def _bytes(self, path: Path) -> bytes | None:
-        with _as_store_error("read"):
+        with as_store_error("notes", "read"):
             return path.read_bytes() if path.is_file() else None
 
     def _make_folders(self, folder: Path) -> None:
@@ -152,12 +153,3 @@ def _is_id(text: str) -> bool:
     except InvalidInputError:
         return False
     return True
-
-
-@contextlib.contextmanager
-def _as_store_error(verb: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = (error.strerror or "the disk failed").lower()
-        raise StoreError(f"The notes folder cannot be {verb}: {reason}; nothing was changed.") from error

@@ -39,7 +39,7 @@ END:VCALENDAR
 def agenda(tmp_path: Path) -> Agenda:
     numbers = itertools.count(1)
     return Agenda(
-        CalendarFolder(tmp_path),
+        CalendarFolder(tmp_path, BERLIN),
         BERLIN,
         now=lambda: datetime(2026, 11, 30, 12, tzinfo=UTC),
         new_id=lambda: f"e{next(numbers)}",

@@ -10,18 +10,18 @@ from tools_mcp.calendar.model import Event
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
-def series(*lines: str, overrides: tuple[str, ...] = ()) -> Series:
+def series(*lines: str, overrides: tuple[str, ...] = (), zone: ZoneInfo = BERLIN) -> Series:
     """A series from the property lines of its event, and those of its changed occurrences."""
     events = [("SUMMARY:Standup", *lines), *(override.split("|") for override in overrides)]
     text = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n"
     for event in events:
         text += "\r\n".join(("BEGIN:VEVENT", "UID:u", "DTSTAMP:20260101T000000Z", *event, "END:VEVENT", ""))
-    [found] = series_of(decode(f"{text}END:VCALENDAR\r\n".encode()))
+    [found] = series_of(decode(f"{text}END:VCALENDAR\r\n".encode()), zone)
     return found
 
 
-def shown(found: Series, start: str, end: str, zone: ZoneInfo = BERLIN) -> list[str]:
-    events = occurrences(found, moment(start), moment(end), zone)
+def shown(found: Series, start: str, end: str) -> list[str]:
+    events = occurrences(found, moment(start), moment(end))
     return sorted(event.start.isoformat() for event in events)
 
 
@@ -96,8 +96,8 @@ def test_a_daily_event_keeps_its_local_time(
 
 @pytest.mark.parametrize("zone", ["Asia/Seoul", "America/Denver", "Pacific/Kiritimati", "UTC"])
 def test_an_all_day_event_stays_on_its_day(zone: str) -> None:
-    yearly = series("DTSTART;VALUE=DATE:20260930", "RRULE:FREQ=YEARLY")
-    [event] = occurrences(yearly, moment("2027-09-15"), moment("2027-10-15"), ZoneInfo(zone))
+    yearly = series("DTSTART;VALUE=DATE:20260930", "RRULE:FREQ=YEARLY", zone=ZoneInfo(zone))
+    [event] = occurrences(yearly, moment("2027-09-15"), moment("2027-10-15"))
 
     assert (event.start, event.end) == (date(2027, 9, 30), date(2027, 10, 1))
 
@@ -111,7 +111,7 @@ def test_overrides_exceptions_and_extra_dates_are_shown_as_they_are() -> None:
         "RDATE;TZID=Europe/Berlin:20261210T090000",
         overrides=("SUMMARY:Standup, later|DURATION:PT1H|RECURRENCE-ID:20261202T080000Z|DTSTART:20261202T100000Z",),
     )
-    found = occurrences(changed, moment("2026-12-01"), moment("2026-12-31"), BERLIN)
+    found = occurrences(changed, moment("2026-12-01"), moment("2026-12-31"))
     by_start = {event.start.isoformat()[8:16]: event for event in found}
 
     assert sorted(by_start) == ["01T09:00", "02T10:00", "04T09:00", "05T09:00", "10T09:00"]
@@ -160,7 +160,7 @@ def test_an_old_endless_series_is_expanded_only_where_it_is_looked_at() -> None:
 
 def test_a_single_event_is_itself() -> None:
     once = series("DTSTART:20261201T080000Z", "DURATION:PT1H")
-    [event] = occurrences(once, moment("2026-12-01"), moment("2026-12-02"), BERLIN)
+    [event] = occurrences(once, moment("2026-12-01"), moment("2026-12-02"))
 
     assert isinstance(event, Event)
     assert event.start == datetime(2026, 12, 1, 8, tzinfo=UTC)

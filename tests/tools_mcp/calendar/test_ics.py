@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools_mcp.calendar.drafting import draft_event
-from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, event_of, new_calendar, rewrite, series_of
+from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, new_calendar, rewrite, series_of
 from tools_mcp.calendar.model import Event, EventDraft, EventFields
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -45,11 +45,11 @@ END:VCALENDAR
 def made(draft: EventDraft) -> tuple[bytes, Event]:
     """A draft as a file, and as it is read back from that file."""
     data = encode(new_calendar("uid-1", draft, NOW, None))
-    return data, event_of(only(data), BERLIN)
+    return data, only(data).event
 
 
-def only(data: bytes) -> Series:
-    [series] = series_of(decode(data))
+def only(data: bytes, zone: ZoneInfo = BERLIN) -> Series:
+    [series] = series_of(decode(data), zone)
     return series
 
 
@@ -133,11 +133,11 @@ def test_an_all_day_event_is_its_dates_wherever_it_is_read(first: date, days: in
     assert b"VTIMEZONE" not in data
     assert f"DTEND;VALUE=DATE:{draft.end:%Y%m%d}".encode() in data
     for zone in ("Pacific/Kiritimati", "America/Denver"):
-        assert event_of(only(data), ZoneInfo(zone)) == event
+        assert only(data, ZoneInfo(zone)).event == event
 
 
 def test_another_programs_event_is_read_with_its_own_zone_and_marked() -> None:
-    event = event_of(only(FOREIGN), BERLIN)
+    event = only(FOREIGN).event
 
     assert isinstance(event.start, datetime)
     assert isinstance(event.end, datetime)
@@ -150,14 +150,14 @@ def test_another_programs_event_is_read_with_its_own_zone_and_marked() -> None:
 @pytest.mark.parametrize("zones_kept", [True, False])
 def test_leaving_out_known_zones_changes_no_time(zones_kept: bool) -> None:
     for data in (FOREIGN, made(timed())[0]):
-        [series] = series_of(decode(data, zones=zones_kept))
-        assert event_of(series, BERLIN) == event_of(only(data), BERLIN)
+        [series] = series_of(decode(data, zones=zones_kept), BERLIN)
+        assert series.event == only(data).event
 
 
 def test_a_change_leaves_what_it_does_not_name_as_it_was() -> None:
     calendar = decode(FOREIGN)
-    [series] = series_of(calendar)
-    before = event_of(series, BERLIN)
+    [series] = series_of(calendar, BERLIN)
+    before = series.event
     start = datetime(2026, 12, 2, 10, tzinfo=BERLIN)
     rewrite(series.master, before, EventDraft(before.title, start, start + timedelta(hours=1), notes="new"), NOW)
     after = encode(calendar)
@@ -167,7 +167,7 @@ def test_a_change_leaves_what_it_does_not_name_as_it_was() -> None:
     assert b"SUMMARY:Pay\\, the \\nrent" in after
     assert b"DURATION" not in after
     assert b"SEQUENCE:1" in after
-    assert event_of(only(after), BERLIN).notes == "new"
+    assert only(after).event.notes == "new"
 
 
 def test_attendees_come_back_as_they_were_written() -> None:
@@ -187,7 +187,7 @@ def test_attendees_come_back_as_they_were_written() -> None:
     ],
 )
 def test_an_event_takes_time_when_its_file_says_so(lines: bytes, takes_time: bool, cancelled: bool) -> None:
-    event = event_of(only(_calendar(lines)), BERLIN)
+    event = only(_calendar(lines)).event
 
     assert (event.takes_time, event.cancelled) == (takes_time, cancelled)
 
@@ -207,7 +207,7 @@ def test_an_event_takes_time_when_its_file_says_so(lines: bytes, takes_time: boo
     ],
 )
 def test_missing_and_odd_ends_are_read_the_way_rfc_5545_reads_them(lines: bytes, start: str, end: str) -> None:
-    event = event_of(only(_calendar(lines)), BERLIN)
+    event = only(_calendar(lines)).event
 
     assert (event.start.isoformat(), event.end.isoformat()) == (start, end)
 
@@ -226,8 +226,8 @@ def test_damaged_files_are_either_read_or_unreadable(noise: bytes, at: int) -> N
     data = bytearray(FOREIGN)
     data[at : at + len(noise)] = noise
     try:
-        for series in series_of(decode(bytes(data), zones=False)):
-            event_of(series, BERLIN)
+        for series in series_of(decode(bytes(data), zones=False), BERLIN):
+            assert series.event.id == series.uid
     except UnreadableError:
         return
 

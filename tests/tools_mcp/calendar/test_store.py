@@ -5,12 +5,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tools_mcp.calendar.ics import decode, event_of, new_calendar, series_of
+from tools_mcp.calendar.ics import decode, new_calendar, series_of
 from tools_mcp.calendar.model import EventDraft
 from tools_mcp.calendar.store import CalendarFolder
 from tools_mcp.errors import NotFoundError, StoreBusyError, StoreError
 from tools_mcp.locking import FolderLock
 
+UTC_ZONE = ZoneInfo("UTC")
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 SEVERAL = b"".join(
     [
@@ -36,16 +37,16 @@ def uids(store: CalendarFolder) -> list[str]:
 
 
 def test_what_is_added_is_found_again_and_private(tmp_path: Path) -> None:
-    store = CalendarFolder(tmp_path)
+    store = CalendarFolder(tmp_path, UTC_ZONE)
     add(store, "e1")
 
     assert uids(store) == ["e1"]
-    assert uids(CalendarFolder(tmp_path)) == ["e1"]
+    assert uids(CalendarFolder(tmp_path, UTC_ZONE)) == ["e1"]
     assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.iterdir())
 
 
 def test_files_of_other_programs_appear_change_and_go_while_we_look(tmp_path: Path) -> None:
-    store = CalendarFolder(tmp_path)
+    store = CalendarFolder(tmp_path, UTC_ZONE)
     assert uids(store) == []
 
     (tmp_path / "other.ICS").write_bytes(SEVERAL)
@@ -59,7 +60,7 @@ def test_files_of_other_programs_appear_change_and_go_while_we_look(tmp_path: Pa
 
 
 def test_unreadable_files_are_counted_and_hide_nothing(tmp_path: Path) -> None:
-    store = CalendarFolder(tmp_path)
+    store = CalendarFolder(tmp_path, UTC_ZONE)
     add(store, "e1")
     (tmp_path / "broken.ics").write_bytes(b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:x")
     (tmp_path / ".hidden.ics").write_bytes(SEVERAL)
@@ -72,7 +73,7 @@ def test_unreadable_files_are_counted_and_hide_nothing(tmp_path: Path) -> None:
 
 
 def test_only_changed_files_are_read_again(tmp_path: Path) -> None:
-    store = CalendarFolder(tmp_path)
+    store = CalendarFolder(tmp_path, UTC_ZONE)
     add(store, "e1")
     add(store, "e2")
     first = {stored.series.uid: stored.series for stored in store.snapshot().series}
@@ -84,7 +85,7 @@ def test_only_changed_files_are_read_again(tmp_path: Path) -> None:
 
 
 def test_a_deleted_series_is_in_the_trash_whole(tmp_path: Path) -> None:
-    store = CalendarFolder(tmp_path)
+    store = CalendarFolder(tmp_path, UTC_ZONE)
     for title in ("first", "second"):
         add(store, "e1", title)
         with store.writing() as snapshot:
@@ -97,29 +98,29 @@ def test_a_deleted_series_is_in_the_trash_whole(tmp_path: Path) -> None:
 
 def test_one_series_of_a_shared_file_goes_alone(tmp_path: Path) -> None:
     (tmp_path / "other.ics").write_bytes(SEVERAL)
-    store = CalendarFolder(tmp_path)
+    store = CalendarFolder(tmp_path, UTC_ZONE)
     with store.writing() as snapshot:
         store.trash(snapshot.get("one"))
 
     assert uids(store) == ["two"]
-    [gone] = series_of(decode((tmp_path / ".trash" / "other.ics").read_bytes()))
+    [gone] = series_of(decode((tmp_path / ".trash" / "other.ics").read_bytes()), UTC_ZONE)
     assert gone.uid == "one"
 
 
 def test_an_unknown_id_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"'e9'.*calendar_list_events"):
-        CalendarFolder(tmp_path).snapshot().get("e9")
+        CalendarFolder(tmp_path, UTC_ZONE).snapshot().get("e9")
 
 
 def test_a_folder_that_went_away_is_a_store_error(tmp_path: Path) -> None:
-    store = CalendarFolder(tmp_path / "gone")
+    store = CalendarFolder(tmp_path / "gone", UTC_ZONE)
 
     with pytest.raises(StoreError, match="nothing was changed"), store.writing():
         pass
 
 
 def test_a_locked_folder_is_refused_after_the_wait(tmp_path: Path) -> None:
-    lock = FolderLock(tmp_path / ".lock", wait_s=0.05)
+    lock = FolderLock(tmp_path / ".lock", "calendar", wait_s=0.05)
 
     with lock.held(), pytest.raises(StoreBusyError, match="try again"), lock.held():
         pass
@@ -128,7 +129,7 @@ def test_a_locked_folder_is_refused_after_the_wait(tmp_path: Path) -> None:
 
 
 def test_a_failed_write_frees_the_folder(tmp_path: Path) -> None:
-    lock = FolderLock(tmp_path / ".lock", wait_s=0.05)
+    lock = FolderLock(tmp_path / ".lock", "calendar", wait_s=0.05)
 
     with pytest.raises(RuntimeError), lock.held():
         raise RuntimeError
@@ -137,7 +138,7 @@ def test_a_failed_write_frees_the_folder(tmp_path: Path) -> None:
 
 
 def test_the_lock_lets_one_thread_in_at_a_time(tmp_path: Path) -> None:
-    lock = FolderLock(tmp_path / ".lock")
+    lock = FolderLock(tmp_path / ".lock", "calendar")
     counter = tmp_path / "counter"
     counter.write_text("0")
 
@@ -156,8 +157,8 @@ def test_the_lock_lets_one_thread_in_at_a_time(tmp_path: Path) -> None:
 
 
 def test_an_event_is_read_from_disk_as_it_was_written(tmp_path: Path) -> None:
-    store = CalendarFolder(tmp_path)
+    store = CalendarFolder(tmp_path, UTC_ZONE)
     add(store, "e1", "Lunch, with Ann; & Bob")
     [stored] = store.snapshot().series
 
-    assert event_of(stored.series, ZoneInfo("UTC")).title == "Lunch, with Ann; & Bob"
+    assert stored.series.event.title == "Lunch, with Ann; & Bob"

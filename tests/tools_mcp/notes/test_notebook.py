@@ -22,7 +22,7 @@ def notebook(tmp_path: Path) -> Notebook:
     return Notebook(
         vault=vault,
         index=NoteIndex(state / "index.sqlite", vault),
-        lock=FolderLock(state / "lock"),
+        lock=FolderLock(state / "lock", "notes"),
         requests=RequestLog(state / "requests.sqlite", now_ms=lambda: 1_700_000_000_000),
         now=lambda: datetime(2026, 11, 30, 12, tzinfo=UTC),
     )
@@ -188,6 +188,25 @@ def test_a_write_that_failed_may_be_tried_again_with_its_key(
 
     assert write(notebook, key="k1").status == "created"
     assert body(notebook) == "one"
+
+
+@pytest.mark.parametrize("key", [None, "k1"])
+def test_a_state_folder_that_went_away_is_told_in_a_sentence(notebook: Notebook, key: str | None) -> None:
+    notebook.index.refresh()
+    for path in notebook.lock.path.parent.iterdir():
+        path.unlink()
+    notebook.lock.path.parent.rmdir()
+
+    with pytest.raises(StoreError, match="The notes folder cannot be written"):
+        write(notebook, key=key)
+
+
+def test_a_damaged_record_of_keys_stops_only_writes_with_a_key(notebook: Notebook) -> None:
+    notebook.requests.path.write_bytes(b"no database " * 100)
+
+    with pytest.raises(StoreError, match="send the call without a key"):
+        write(notebook, key="k1")
+    assert write(notebook).status == "created"
 
 
 def test_search_wants_all_words_and_falls_back_to_some(notebook: Notebook) -> None:
