@@ -23,7 +23,7 @@ class Child:
     """One Python module as a child process, restarted on demand."""
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-        self._arguments = [sys.executable, "-m", *arguments]
+        self._arguments = [sys.executable, "-P", "-m", *arguments]  # -P: a module in the working folder is not ours
         self._environment = dict(environment)
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None

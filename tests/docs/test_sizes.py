@@ -14,6 +14,7 @@ FILE_CAP = 500
 FUNCTION_CAP = 70
 LOOP_CAP = 150
 RUNTIME_CAP = 600
+FORK_SERVER = {"forkserver", "launch"}  # a program of its own beside the plumbing, see docs/adr/0005
 LARGER_FILES = {"verifier/verify.py": 650}  # one file by design: it must run alone, with its own Ed25519
 JUNK_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "core", "libs", "lib"}
 FORBIDDEN_MARKS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
@@ -57,7 +58,8 @@ def test_the_loop_stays_short_enough_to_read_aloud() -> None:
 
 
 def test_the_process_plumbing_stays_small() -> None:
-    code = sum(_code_lines(path) for path in python_files("services/service_runtime"))
+    plumbing = [path for path in python_files("services/service_runtime") if path.stem not in FORK_SERVER]
+    code = sum(_code_lines(path) for path in plumbing)
 
     assert code <= RUNTIME_CAP
 

@@ -46,7 +46,7 @@ def verify_home(home: Home, *, as_json: bool) -> int:
 
 
 def _command(folder: Path, chain: str, *, as_json: bool) -> list[str]:
-    command = [sys.executable, "-m", VERIFIER, str(folder / "chains" / f"{chain}.jsonl")]
+    command = [sys.executable, "-P", "-m", VERIFIER, str(folder / "chains" / f"{chain}.jsonl")]
     command += ["--policy", str(folder / f"policy-{chain}.json")]
     checkpoint = folder / "chains" / f"{chain}.checkpoint"
     if checkpoint.exists():

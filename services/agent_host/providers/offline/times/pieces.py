@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias, TypeVar
 
 from agent_host.providers.offline.times.clock import Clock, ClockRange, read_clock, read_range
@@ -242,8 +243,12 @@ def _join_lists(tokens: Sequence[Token], found: Sequence[Found]) -> tuple[Found,
     return tuple(joined)
 
 
+@lru_cache(maxsize=64)
 def find_time_words(text: str) -> TimeWords:
-    """Reads a sentence from left to right and keeps the longest-established reading at each place."""
+    """Reads a sentence from left to right; at each place the first reader that matches counts.
+
+    Kept for the last sentences, because one message is looked at by many intents.
+    """
     tokens = tokenize(text)
     found: list[Found] = []
     index = 0
