@@ -10,6 +10,7 @@ from receipt_writer.errors import ListenError
 
 _LONGEST_PATH_BYTES = 107  # sun_path, without its final NUL
 _PATIENCE_S = 0.5
+_URI_CHARACTERS = "%?#"
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,16 @@ def parse_address(text: str) -> Address:
     """Read `unix:PATH` or `HOST:PORT` (`[::1]:PORT` for IPv6).
 
     Raises:
-        ListenError: It is neither, or the path is too long for a socket.
+        ListenError: It is neither, or the path cannot be one of a socket.
     """
     if text.startswith("unix:"):
         path = Path(text.removeprefix("unix:").removeprefix("//")).absolute()
         if len(os.fsencode(path)) > _LONGEST_PATH_BYTES:
             raise ListenError(f"The socket path {path} is longer than {_LONGEST_PATH_BYTES} bytes; use a shorter one.")
+        if any(character in str(path) for character in _URI_CHARACTERS):
+            raise ListenError(
+                f"The socket path {path} has one of {_URI_CHARACTERS} in it, which gRPC reads as a URI's."
+            )
         return UnixAddress(path)
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")

@@ -39,6 +39,12 @@ def test_a_path_too_long_for_a_socket_is_refused() -> None:
         parse_address("unix:/" + "x" * 107)
 
 
+@pytest.mark.parametrize("path", ["/a%20b/w", "/a?b", "/a#b"])
+def test_a_path_that_grpc_would_read_otherwise_is_refused(path: str) -> None:
+    with pytest.raises(ListenError, match="reads as a URI"):
+        parse_address(f"unix:{path}")
+
+
 def test_the_folder_of_a_socket_is_made_private(folder: Path) -> None:
     make_way(UnixAddress(folder / "a" / "w.sock"))
     assert (folder / "a").stat().st_mode & 0o777 == 0o700

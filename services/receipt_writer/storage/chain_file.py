@@ -70,13 +70,16 @@ class ChainFile:
                 return
 
     def read(self, first_id: int, count: int) -> list[bytes]:
-        """Return up to `count` known lines from `first_id` on, without their line breaks."""
+        """Return up to `count` known lines from `first_id` on, without line breaks; `OSError` when some are gone."""
         last_id = min(first_id + count - 1, len(self._starts))
         if not 1 <= first_id <= last_id:
             return []
         start = self._starts[first_id - 1]
         end = self._starts[last_id] if last_id < len(self._starts) else self.end_bytes
-        return self.read_bytes(start, end).split(b"\n")[:-1]
+        lines = self.read_bytes(start, end).split(b"\n")[:-1]
+        if len(lines) != last_id - first_id + 1:
+            raise OSError("the file has become shorter")
+        return lines
 
     def read_bytes(self, start: int, end: int) -> bytes:
         """Return the bytes of a part of the file; fewer when it is shorter by now."""

@@ -8,7 +8,7 @@ head's own sync may come later: with the next checkpoint, or at the end.
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from receipt_writer.errors import LedgerBehindError, StorageFailedError
@@ -176,8 +176,11 @@ class JsonlStore:
         self._intents = self._files.open(path, append=True)
 
     def _sync_names(self) -> None:
-        for folder in (self._folder, self._folder.parent, self._folder.parent.parent):
+        chains, receipts, home, above = (self._folder, *self._folder.parents[:3])
+        for folder in (chains, receipts, home):
             self._files.sync_folder(folder)
+        with suppress(PermissionError):  # not ours to read everywhere; only a home that is new needs it
+            self._files.sync_folder(above)
 
     def _require_sole_writer(self) -> None:
         moved = any(file.length_bytes() != file.end_bytes for file in self._chains.values())

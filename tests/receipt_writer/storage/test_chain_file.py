@@ -52,6 +52,14 @@ def test_an_appended_line_is_unknown_until_it_is_advanced_over(tmp_path: Path) -
     assert file.read(2, 1) == [b"two"]
 
 
+def test_lines_that_have_gone_are_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
+    file = opened(tmp_path / "c", b"one\ntwo\nthree\n")
+    list(file.lines(14))
+    (tmp_path / "c").write_bytes(b"one\n")
+    with pytest.raises(OSError, match="shorter"):
+        file.read(2, 2)
+
+
 @pytest.mark.parametrize(
     ("content", "committed", "end"),
     [
