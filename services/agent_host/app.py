@@ -155,7 +155,9 @@ def open_provider(settings: Settings, told: HostSettings) -> tuple[Provider, Cal
         from agent_host.providers.offline.provider import OfflineProvider
 
         zone = settings.zone()
-        provider = OfflineProvider(lambda: datetime.now(zone), zone)
+        offline = OfflineProvider(lambda: datetime.now(zone), zone)
+        offline.warm_up()
+        provider = offline
     else:
         from agent_host.providers.anthropic.provider import AnthropicProvider
 
