@@ -17,6 +17,7 @@ LOCATION_CHARACTERS = 500
 NOTES_CHARACTERS = 4000
 ATTENDEE_CHARACTERS = 200
 _DAY = timedelta(days=1)
+_UTC_NAMES = {"UTC", "Etc/UTC", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT", "Universal", "Etc/Universal"}
 _ONE_HOUR = timedelta(hours=1)
 
 
@@ -65,7 +66,7 @@ def change_event(event: Event, fields: EventFields, configured: ZoneInfo) -> Eve
         return draft
     if fields.timezone is not None and fields.start is None:
         raise InvalidInputError("timezone alone would leave the time open; send start together with it.")
-    merged = _merged_times(event, fields)
+    merged = _merged_times(event, fields, configured)
     span = _span(merged, configured)
     return replace(
         draft, start=span.start, end=span.end, recurrence=_recurrence(merged, span.start), remarks=span.remarks
@@ -87,21 +88,27 @@ def _changed_words(fields: EventFields) -> dict[str, Any]:
     return changed
 
 
-def _merged_times(event: Event, fields: EventFields) -> EventFields:
+def _merged_times(event: Event, fields: EventFields, configured: ZoneInfo) -> EventFields:
     """Fill the times that were not given with the event's own, written the way a caller writes them."""
     start = fields.start if fields.start is not None else event.start.isoformat()
-    timezone = fields.timezone
-    if timezone is None and event.zone not in {None, "UTC"}:
-        timezone = event.zone
-        if has_offset(start):
-            instant = read_time(start, "start", None, ZoneInfo("UTC")).value
-            start = cast("datetime", instant).astimezone(zone_named(str(timezone))).isoformat()
+    timezone = fields.timezone if fields.timezone is not None else _own_zone(event, fields, configured)
+    if fields.timezone is None and timezone is not None and has_offset(start):
+        instant = read_time(start, "start", None, ZoneInfo("UTC")).value
+        start = cast("datetime", instant).astimezone(zone_named(timezone)).isoformat()
     all_day = event.all_day if fields.all_day is None and fields.start is None else fields.all_day
     duration = fields.duration
     if fields.end is None and duration is None and _is_day(start, all_day=all_day) == event.all_day:
         duration = str(_minutes(event))
     recurrence = event.recurrence if fields.recurrence is None else fields.recurrence
     return EventFields(None, start, fields.end, duration, timezone, all_day, recurrence=recurrence)
+
+
+def _own_zone(event: Event, fields: EventFields, configured: ZoneInfo) -> str | None:
+    """Return the zone an event stays in; none when it was kept in UTC only because nobody named a zone."""
+    if event.zone != "UTC":
+        return event.zone
+    meant = bool(event.recurrence) or configured.key in _UTC_NAMES
+    return "UTC" if meant and fields.start is None else None
 
 
 def _is_day(start: str, *, all_day: bool | None) -> bool:

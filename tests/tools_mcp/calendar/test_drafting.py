@@ -151,17 +151,31 @@ def test_a_moved_series_has_to_fit_its_rule() -> None:
     assert moved.recurrence == "FREQ=WEEKLY;BYDAY=TU"
 
 
-def test_an_event_kept_in_utc_needs_a_zone_before_it_recurs() -> None:
-    once = replace(
-        SERIES,
-        start=datetime(2026, 12, 7, 8, tzinfo=UTC),
-        end=datetime(2026, 12, 7, 9, tzinfo=UTC),
-        zone="UTC",
-        recurrence="",
-    )
+IN_UTC = replace(
+    SERIES,
+    start=datetime(2026, 12, 7, 8, tzinfo=UTC),
+    end=datetime(2026, 12, 7, 9, tzinfo=UTC),
+    zone="UTC",
+    recurrence="",
+)
 
+
+def test_an_event_kept_in_utc_needs_a_zone_before_it_recurs() -> None:
     with pytest.raises(InvalidInputError, match="send timezone with an IANA"):
-        change(once, recurrence="FREQ=WEEKLY")
+        change(IN_UTC, recurrence="FREQ=WEEKLY")
+
+    for zone in ("UTC", "Etc/UTC"):
+        recurring = change_event(IN_UTC, EventFields(recurrence="FREQ=WEEKLY"), ZoneInfo(zone))
+        assert recurring.recurrence == "FREQ=WEEKLY"
+
+
+def test_a_series_kept_in_utc_stays_there_until_it_is_given_a_local_time() -> None:
+    series = replace(IN_UTC, recurrence="FREQ=WEEKLY;BYDAY=MO")
+
+    assert span(change(series, duration="30")) == ("2026-12-07T08:00:00+00:00", "2026-12-07T08:30:00+00:00")
+    assert span(change(series, start="2026-12-14T10:00"))[0] == "2026-12-14T10:00:00+01:00"
+    with pytest.raises(InvalidInputError, match="send timezone with an IANA"):
+        change(series, start="2026-12-14T10:00:00Z")
 
 
 def test_an_empty_text_clears_and_nothing_keeps() -> None:
