@@ -1,9 +1,9 @@
 """How well and how fast the memory server finds things: `python -m evals.bench.memory_recall`.
 
-Recall is measured with LoCoMo (Maharana et al., 2024, arXiv 2402.17753): ten long conversations of two people, each turn
-one memory, one scope a conversation, every question asked through the MCP tool `memory_search`. The data may be used to
-measure but not be passed on (CC BY-NC 4.0), so it is read where it lies; without it that part is left out. The peer in
-the same run is SQLite FTS5 with the words of the question OR-ed, as simple memory servers do.
+Recall is measured with LoCoMo (Maharana et al., 2024, arXiv 2402.17753): ten long conversations of two people, each
+turn one memory, one scope a conversation, every question asked through the MCP tool `memory_search`. The data may be
+used to measure but not be passed on (CC BY-NC 4.0), so it is read where it lies; without it that part is left out. The
+peer in the same run is SQLite FTS5 with the words of the question OR-ed, as simple memory servers do.
 
 Speed is measured inside the service, on invented text with the word frequencies of natural language (Zipf).
 
@@ -84,9 +84,11 @@ def conversations(path: Path) -> Iterator[Conversation]:
     """Yields the conversations of the data; questions without usable evidence are left out."""
     for number, sample in enumerate(json.loads(path.read_text(encoding="utf-8"))):
         turns = tuple(_turns(sample["conversation"]))
-        known = {turn.id for turn in turns}
+        known = frozenset(turn.id for turn in turns)
         asked = (
-            Question(entry["question"], known & set(EVIDENCE.findall(" ".join(entry["evidence"]))), entry["category"])
+            Question(
+                entry["question"], known & frozenset(EVIDENCE.findall(" ".join(entry["evidence"]))), entry["category"]
+            )
             for entry in sample["qa"]
         )
         yield Conversation(f"project:conversation {number}", turns, tuple(one for one in asked if one.evidence))

@@ -11,7 +11,19 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel
 
 from memory_mcp import answer_size
-from memory_mcp.model import Forgotten, Found, History, Hit, Memory, Page, Recalled, Remembered, Similar, Status, Trust
+from memory_mcp.model import (
+    UNTRUSTED,
+    Forgotten,
+    Found,
+    History,
+    Hit,
+    Memory,
+    Page,
+    Recalled,
+    Remembered,
+    Similar,
+    Status,
+)
 from memory_mcp.moments import shown
 from memory_mcp.snippets import clip
 
@@ -92,11 +104,17 @@ class GetAnswer(BaseModel):
     memory: Whole
 
 
+class Reference(BaseModel):
+    """A memory by its id."""
+
+    id: str
+
+
 class RecallAnswer(BaseModel):
-    """Of `memory_recall`: the block, the ids in it, and how many memories did not fit."""
+    """Of `memory_recall`: the block, the memories in it, and how many did not fit."""
 
     block: str
-    ids: list[str]
+    entries: list[Reference]
     omitted: int
     scope_effective: str
     retrieval_trace_id: str
@@ -197,7 +215,7 @@ def recall_answer(recalled: Recalled) -> RecallAnswer:
     """Returns the answer of a recall."""
     return RecallAnswer(
         block=recalled.block,
-        ids=[memory.id for memory in recalled.memories],
+        entries=[Reference(id=memory.id) for memory in recalled.memories],
         omitted=recalled.omitted,
         scope_effective=recalled.scope,
         retrieval_trace_id=recalled.trace_id,
@@ -230,4 +248,4 @@ def _close(similar: Similar) -> Close:
 
 
 def _untrusted(memory: Memory) -> bool | None:
-    return True if memory.origin.trust in {Trust.WEB, Trust.IMPORT} else None
+    return True if memory.origin.trust in UNTRUSTED else None

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from memory_mcp import answer_size, cursors, intake
 from memory_mcp.errors import IdempotencyConflictError, NotCurrentError, UnknownMemoryError
-from memory_mcp.model import Changes, Content, Forgotten, History, Memory, Origin, Page, Remembered, Status
+from memory_mcp.model import UNTRUSTED, Changes, Content, Forgotten, History, Memory, Origin, Page, Remembered, Status
 from memory_mcp.moments import date_words
 from memory_mcp.normal_form import body_hash
 from memory_mcp.scopes import parse_search_scope
@@ -95,7 +95,7 @@ class MemoryService:
             if done is None:
                 old = _known(writer, memory_id)
                 content = changes.applied_to(old.content)
-                new = self._new(content, origin)
+                new = self._new(content, _tainted(origin, old))
                 done = _already_made(writer, old, content)
                 if done is None:
                     position = old.position if content.scope.key == old.content.scope.key else None
@@ -192,6 +192,11 @@ def _stored(writer: Writer, new: NewMemory, replaced: Memory | None) -> Remember
         return Remembered(writer.insert(new), deduped=False, superseded=superseded)
     writer.touch(same, new.created_at_ms)
     return Remembered(replace(same, last_seen_at_ms=new.created_at_ms), deduped=True, superseded=superseded)
+
+
+def _tainted(origin: Origin, old: Memory) -> Origin:
+    """Returns who updates a memory; what came from the web or an import stays untrusted, whoever changes it."""
+    return replace(origin, trust=old.origin.trust) if old.origin.trust in UNTRUSTED else origin
 
 
 def _already_made(reader: Reader, old: Memory, content: Content) -> Remembered | None:

@@ -33,6 +33,10 @@ class Trust(StrEnum):
     IMPORT = "import"
 
 
+UNTRUSTED = frozenset({Trust.WEB, Trust.IMPORT})
+"""Content that other people wrote: data, whatever it says."""
+
+
 class Status(StrEnum):
     """Whether a memory is found by searches, and why not."""
 

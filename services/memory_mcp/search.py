@@ -21,6 +21,7 @@ DEFAULT_LIMIT = 10
 DEFAULT_TOKEN_BUDGET = 1_000
 MAX_TOKEN_BUDGET = 4_000
 
+_CLOSE_POOL = 16
 _CLOSE_CANDIDATES = 8
 _RARE_TERMS = 8
 _RARE_MEMORIES = 500
@@ -151,14 +152,14 @@ class MemorySearch:
             counts = reader.frequencies(searched, terms.parts, at_most=_RARE_MEMORIES)
             rare = sorted((term for term in counts if counts[term] < _RARE_MEMORIES), key=lambda term: counts[term])
             query = replace(terms, parts=tuple(rare[:_RARE_TERMS]), compounds=(), names=frozenset())
-            found = self._candidates(reader, query, searched) if rare else []
+            found = self._candidates(reader, query, searched, replace(self._weights, pool=_CLOSE_POOL)) if rare else []
             found.sort(key=lambda candidate: (candidate.lexical, candidate.number), reverse=True)
             others = reader.memories([candidate.number for candidate in found[:_CLOSE_CANDIDATES]])
         return supersede.closest(memory.content, (other for other in others.values() if other.id != memory.id))
 
     def _ranked(self, reader: Reader, query: QueryTerms, searched: Searched, wanted: Filter) -> list[_Ranked]:
         allowed = None if wanted == Filter() else reader.matching(searched, wanted)
-        found = self._candidates(reader, query, searched, allowed)
+        found = self._candidates(reader, query, searched, self._weights, allowed)
         subjects = reader.subjects([candidate.number for candidate in found])
         terms = frozenset(query.all)
         ranked = []
@@ -173,11 +174,12 @@ class MemorySearch:
         reader: Reader,
         query: QueryTerms,
         searched: Searched,
+        weights: Weights,
         allowed: set[int] | None = None,
     ) -> list[Candidate]:
         totals = reader.totals(searched)
         frequencies = reader.frequencies(searched, query.all, at_most=_COUNTED_MEMORIES)
-        read = ranking.terms_to_read(frequencies, totals.memories, self._weights)
+        read = ranking.terms_to_read(frequencies, totals.memories, weights)
         corpus = Corpus(
             memories=totals.memories,
             words=totals.words,
@@ -188,7 +190,7 @@ class MemorySearch:
         return ranking.candidates(
             query,
             corpus,
-            self._weights,
+            weights,
             lambda terms, numbers: reader.postings(searched, terms, numbers),
             allowed,
         )

@@ -14,18 +14,18 @@ CLOSE_WITH_SUBJECT = 0.5
 """The same when both have the same subject: then the bodies are about one thing and conflict."""
 
 
-def likeness(one: str, other: str) -> float:
+def likeness(one: frozenset[str], other: frozenset[str]) -> float:
     """Returns the shared part of the content words of two texts (Dice coefficient, 0 to 1)."""
-    first, second = content_terms(one), content_terms(other)
-    both = len(first) + len(second)
-    return 2 * len(first & second) / both if both else 0.0
+    both = len(one) + len(other)
+    return 2 * len(one & other) / both if both else 0.0
 
 
 def closest(content: Content, others: Iterable[Memory]) -> Similar | None:
     """Returns the closest of the other memories when it is close enough to be worth a look, else none."""
+    terms = content_terms(content.body)
     best: Similar | None = None
     for memory in others:
-        like = likeness(content.body, memory.content.body)
+        like = likeness(terms, content_terms(memory.content.body))
         same_subject = _same_subject(content, memory.content)
         if like < (CLOSE_WITH_SUBJECT if same_subject else CLOSE):
             continue

@@ -7,7 +7,7 @@ import pytest
 from memory_mcp import intake
 from memory_mcp.errors import IdempotencyConflictError, InvalidArgumentError, NotCurrentError, UnknownMemoryError
 from memory_mcp.model import Memory, Origin, Status, Trust
-from tests.memory_mcp.world import ORIGIN, START_MS, World, memory_id
+from tests.memory_mcp.world import ORIGIN, START_MS, World, content, memory_id
 
 UNKNOWN = "mem_ffffffffffffffffffff"
 
@@ -250,6 +250,16 @@ def test_a_key_makes_an_update_repeatable_after_later_ones(world: World) -> None
     assert update(world, old, key="k1", body="Mia leads.").id == first.id
     with pytest.raises(IdempotencyConflictError):
         update(world, old, key="k1", body="Eve leads.")
+
+
+def test_what_came_from_the_web_stays_untrusted_when_it_is_updated(world: World) -> None:
+    web = Origin("claude-ai", Trust.WEB)
+    old = world.memory.remember(content("Oslo has trams.", source_url="https://example.org"), web).memory
+
+    new = update(world, old, tags=["north"])
+
+    assert new.origin == Origin("prometheus", Trust.WEB)
+    assert new.content.source_url == "https://example.org"
 
 
 def test_a_forgotten_memory_cannot_be_updated(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -273,6 +274,35 @@ async def test_a_long_body_is_read_in_parts(tmp_path: Path) -> None:
 
     assert len(parts) > 1
     assert "".join(parts) == body
+
+
+async def test_fifty_memories_sent_at_once_are_fifty_rows(tmp_path: Path) -> None:
+    async with here(tmp_path) as client:
+        sent = [call(client, "memory_remember", body=f"Oslo {number}", episode="chat") for number in range(50)]
+        answers = await asyncio.gather(*sent)
+        listed = await call(client, "memory_list", limit=50)
+
+    assert len({answer["memory"]["id"] for answer in answers}) == 50
+    assert len(listed["entries"]) == 50
+
+
+async def test_a_caller_that_goes_away_leaves_whole_memories_and_a_working_server(tmp_path: Path) -> None:
+    async with here(tmp_path) as client:
+        tasks = [
+            asyncio.create_task(call(client, "memory_remember", body=f"Oslo {number}", tags=["a"], episode="chat"))
+            for number in range(30)
+        ]
+        await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await call(client, "memory_remember", body="Bergen")
+        listed = await call(client, "memory_list", limit=50)
+        found = await call(client, "memory_search", query="Oslo", tags=["a"], limit=50)
+
+    stored = {entry["id"] for entry in listed["entries"] if entry["snippet"] != "Bergen"}
+    assert len(stored) >= 15
+    assert {entry["id"] for entry in found["entries"]} == stored
 
 
 async def test_a_memory_is_a_resource_too(tmp_path: Path) -> None:

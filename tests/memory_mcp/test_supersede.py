@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from memory_mcp.supersede import closest, likeness
+from memory_mcp.terms import content_terms
 from tests.memory_mcp.world import World, content
 
 
@@ -17,8 +18,10 @@ from tests.memory_mcp.world import World, content
     ],
 )
 def test_likeness_is_the_shared_part_of_the_content_words(one: str, other: str, expected: float) -> None:
-    assert likeness(one, other) == pytest.approx(expected)
-    assert likeness(other, one) == pytest.approx(expected)
+    first, second = content_terms(one), content_terms(other)
+
+    assert likeness(first, second) == pytest.approx(expected)
+    assert likeness(second, first) == pytest.approx(expected)
 
 
 def test_the_closest_memory_is_found_among_others(world: World) -> None:

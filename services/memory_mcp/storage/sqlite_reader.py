@@ -24,13 +24,14 @@ SELECT coalesce(sum(memories), 0), coalesce(sum(words), 0) FROM index_total
 _EPISODES = """
 SELECT id, live_words FROM episode WHERE scope IN (SELECT value FROM json_each(:scopes)) AND live_words > 0
 """
-_FREQUENCY = """
-SELECT count(*) FROM (
-  SELECT 1 FROM posting
-   WHERE scope IN (SELECT value FROM json_each(:scopes)) AND live IN (SELECT value FROM json_each(:live))
-     AND term = :term
-   LIMIT :at_most
-)
+_FREQUENCIES = """
+SELECT sought.value, (
+  SELECT count(*) FROM (
+    SELECT 1 FROM posting
+     WHERE scope IN (SELECT value FROM json_each(:scopes)) AND live IN (SELECT value FROM json_each(:live))
+       AND term = sought.value
+     LIMIT :at_most))
+  FROM json_each(:terms) AS sought
 """
 _POSTINGS = """
 SELECT memory, count, words, episode, position FROM posting
@@ -110,9 +111,8 @@ class SqliteReader:
 
     def frequencies(self, searched: Searched, terms: Sequence[str], at_most: int) -> dict[str, int]:
         """Returns in how many memories each term occurs, counted up to `at_most`; terms that none has are left out."""
-        values = self._part(searched) | {"at_most": at_most}
-        counts = {term: self._connection.execute(_FREQUENCY, values | {"term": term}).fetchone()[0] for term in terms}
-        return {term: count for term, count in counts.items() if count}
+        values = self._part(searched) | {"at_most": at_most, "terms": json.dumps(list(terms))}
+        return {term: count for term, count in self._connection.execute(_FREQUENCIES, values) if count}
 
     def postings(
         self,
