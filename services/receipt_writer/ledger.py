@@ -139,16 +139,16 @@ class Ledger:
 
     def _begin(self, plan: Plan, asked: Intent, now_ms: int, recall: Recall) -> Started:
         turn_id = asked.turn_id
-        known = plan.begun.get(turn_id) or self.intents.get(turn_id)
-        if known:
-            if replace(known, started_at_ms=0, host="") != asked:
-                raise _taken("turnId", turn_id, "began")
-            return Started(known.started_at_ms)
         entry = self._recorded(plan, TURN_LAYER, turn_id, recall)
         if entry:
             if not agrees_with_entry(asked, entry.fields):
                 raise _taken("turnId", turn_id, "was recorded")
             return Started(entry.recorded_at_ms)
+        known = plan.begun.get(turn_id) or self.intents.get(turn_id)
+        if known:
+            if replace(known, started_at_ms=0, host="") != asked:
+                raise _taken("turnId", turn_id, "began")
+            return Started(known.started_at_ms)
         try:
             check_intent(asked)
         except (SchemaError, EncodingError) as error:

@@ -9,6 +9,7 @@ from receipt_writer.errors import (
     AlreadyRecordedError,
     DraftRefusedError,
     EntryNotFoundError,
+    LedgerBehindError,
     LedgerDamagedError,
     NotPossibleYetError,
     QueueFullError,
@@ -31,6 +32,7 @@ _CODES = {
     WriterStoppedError: (StatusCode.UNAVAILABLE, "WRITER_STOPPED"),
     StorageFailedError: (StatusCode.UNAVAILABLE, "STORAGE_FAILED"),
     LedgerDamagedError: (StatusCode.DATA_LOSS, "LEDGER_DAMAGED"),
+    LedgerBehindError: (StatusCode.DATA_LOSS, "LEDGER_BEHIND"),
 }
 
 

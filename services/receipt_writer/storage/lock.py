@@ -1,6 +1,7 @@
 """One writer process a chain folder."""
 
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,10 +34,14 @@ def take_lock(files: FileSystem, folder: Path) -> FolderLock:
         OSError: The lock file could not be opened.
     """
     handle = files.open(folder / LOCK_NAME)
-    if not files.lock(handle):
-        holder = files.read_at(handle, _HOLDER_BYTES, 0).decode("ascii", "replace").strip() or "unknown"
-        files.close(handle)
-        raise FolderInUseError(f"The chains in {folder} belong to a running writer, process {holder}; stop it first.")
-    files.truncate(handle, 0)
-    write_all(files, handle, b"%d\n" % os.getpid())
+    with ExitStack() as opened:
+        opened.callback(files.close, handle)
+        if not files.lock(handle):
+            holder = files.read_at(handle, _HOLDER_BYTES, 0).decode("ascii", "replace").strip() or "unknown"
+            raise FolderInUseError(
+                f"The chains in {folder} belong to a running writer, process {holder}; stop it first."
+            )
+        files.truncate(handle, 0)
+        write_all(files, handle, b"%d\n" % os.getpid())
+        opened.pop_all()
     return FolderLock(folder, files, handle)
