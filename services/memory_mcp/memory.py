@@ -13,8 +13,20 @@ from dataclasses import asdict, replace
 from zoneinfo import ZoneInfo
 
 from memory_mcp import answer_size, cursors, intake
-from memory_mcp.errors import IdempotencyConflictError, NotCurrentError, UnknownMemoryError
-from memory_mcp.model import UNTRUSTED, Changes, Content, Forgotten, History, Memory, Origin, Page, Remembered, Status
+from memory_mcp.errors import IdempotencyConflictError, NotCurrentError, StoreError, UnknownMemoryError
+from memory_mcp.model import (
+    UNTRUSTED,
+    Changes,
+    Content,
+    Forgotten,
+    History,
+    Memory,
+    Origin,
+    Page,
+    Remembered,
+    Similar,
+    Status,
+)
 from memory_mcp.moments import date_words
 from memory_mcp.normal_form import body_hash
 from memory_mcp.scopes import parse_search_scope
@@ -69,7 +81,7 @@ class MemoryService:
                 done = _stored(writer, new, replaced)
                 _record(writer, key, request_hash, done, new.created_at_ms)
         assumed = self._zone.key if content.happened and content.happened.zone_assumed else None
-        return replace(done, similar=self._search.closest(done.memory), zone_assumed=assumed)
+        return replace(done, similar=self._closest(done.memory), zone_assumed=assumed)
 
     def update(
         self,
@@ -124,7 +136,7 @@ class MemoryService:
             at_ms=memory.forgotten_at_ms if memory.forgotten_at_ms is not None else now_ms,
             already=already and (memory.erased or not hard),
             erased=hard or memory.erased,
-            remains=versions + self._store.purge() if hard else (),
+            remains=versions + self._purged() if hard else (),
         )
 
     def get(self, memory_id: str) -> History:
@@ -153,6 +165,20 @@ class MemoryService:
         if len(page) == len(found):
             return Page(page)
         return Page(page, cursors.cursor(question, (page[-1].created_at_ms, page[-1].number)))
+
+    def _closest(self, memory: Memory) -> Similar | None:
+        """Returns the closest other memory; the memory is stored by now, so a failure only leaves out the hint."""
+        try:
+            return self._search.closest(memory)
+        except StoreError:
+            return None
+
+    def _purged(self) -> tuple[str, ...]:
+        """Purges the store; the text is erased by now, so a failure only means that the files may still hold it."""
+        try:
+            return self._store.purge()
+        except StoreError:
+            return ("the files of the store, which could not be cleaned now",)
 
     def _new(self, content: Content, origin: Origin) -> NewMemory:
         return NewMemory(

@@ -63,7 +63,7 @@ _STEP_4 = dict.fromkeys(
 )
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """Returns the stem of a lower-case word; a word with anything but the letters a to z in it comes back unchanged."""
     if len(word) not in STEMMED_LENGTHS or not _PLAIN_WORD.match(word):

@@ -22,10 +22,11 @@ must ought let lets
 _NEGATIONS = """
 isnt arent wasnt werent dont doesnt didnt havent hasnt hadnt cant cannot couldnt wont wouldnt shouldnt mustnt mightnt
 """
+# `like` is no link here: "What do I like?" is about liking.
 _LINKS = """
 and or but nor so yet if then than because since until while although though as of at by for from in into on onto to
 toward with within without about above across after against along among around before behind below beneath beside
-between beyond during except inside like near off out outside over past per through throughout under up upon via
+between beyond during except inside near off out outside over past per through throughout under up upon via
 """
 _SHADES = """
 not no yes too very just only also even ever never again once still already now more most much many some any all both

@@ -142,7 +142,7 @@ def fold(word: str) -> str:
     return unicodedata.normalize("NFKC", _ACCENTS.sub("", apart))
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=20_000)
 def _filed_under(written: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     """Returns the parts and compounds of a word, and whether it is a stop word."""
     plain = _CONTRACTED.sub("", fold(written))

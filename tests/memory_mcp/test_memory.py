@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from memory_mcp import intake
-from memory_mcp.errors import IdempotencyConflictError, InvalidArgumentError, NotCurrentError, UnknownMemoryError
+from memory_mcp.errors import (
+    IdempotencyConflictError,
+    InvalidArgumentError,
+    NotCurrentError,
+    StoreDiskError,
+    UnknownMemoryError,
+)
 from memory_mcp.model import Memory, Origin, Status, Trust
 from tests.memory_mcp.world import ORIGIN, START_MS, World, content, memory_id
 
@@ -131,6 +137,24 @@ def test_a_superseded_memory_is_not_close_to_anything(world: World) -> None:
     new = world.remember("Dana prefers black tea.", supersedes=old.id)
 
     assert new.similar is None
+
+
+def test_a_stored_memory_is_reported_even_when_the_store_fails_right_after(
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise StoreDiskError
+
+    monkeypatch.setattr(world.search, "closest", fail)
+    monkeypatch.setattr(world.store, "purge", fail)
+
+    done = world.remember("The code is 4711.")
+    erased = world.memory.forget(done.memory.id, ORIGIN, hard=True)
+
+    assert done.similar is None
+    assert erased.remains == ("the files of the store, which could not be cleaned now",)
+    assert world.memory.get(done.memory.id).memory.status is Status.ERASED
 
 
 def test_an_assumed_time_zone_is_said(world: World) -> None:

@@ -97,6 +97,14 @@ def test_a_conversation_that_speaks_of_the_query_lifts_all_its_memories() -> Non
     assert found[4].episode == 0.0
 
 
+def test_conversations_with_nothing_but_superseded_memories_still_count_for_them() -> None:
+    rows: list[Posting] = [(number, 1, 10, number, 0) for number in range(1, 5)]
+
+    found = ranked(QueryTerms(("dog",)), corpus({"dog": rows}, memories=4))
+
+    assert {candidate.episode for candidate in found.values()} == {1.0}
+
+
 def test_the_total_is_the_weighted_sum_and_says_its_parts() -> None:
     candidate = Candidate(1, lexical=1.0, neighbour=0.5, next_neighbour=0.2, episode=0.5, coverage=1.0)
 

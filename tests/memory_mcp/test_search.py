@@ -171,6 +171,12 @@ def test_a_day_is_found_by_its_date_in_words(world: World) -> None:
         assert world.find(query).hits[0].memory.id == wanted.id
 
 
+def test_what_a_person_likes_is_found(world: World) -> None:
+    world.remember("I like green tea.")
+
+    assert world.bodies("What do I like?") == ["I like green tea."]
+
+
 def test_when_a_memory_was_stored_is_no_word_of_it(world: World) -> None:
     world.remember("Signed the lease.")
 
