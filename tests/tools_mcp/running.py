@@ -3,7 +3,8 @@
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -51,19 +52,54 @@ async def over_stdio(name: str, home: Path, mode: str = "auto", **more: str) -> 
         yield client
 
 
+class HttpServer:
+    """A server process over HTTP, and every line of its stderr so far."""
+
+    def __init__(self, name: str, home: Path) -> None:
+        command = [sys.executable, "-m", "tools_mcp", name, "--transport", "http", "--port", "0"]
+        told = environment(home, PYTHONPROFILEIMPORTTIME="1")
+        self.process = subprocess.Popen(command, env=told, cwd=home, stderr=subprocess.PIPE, text=True)
+        self.lines: list[str] = []
+        self._listening = threading.Event()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in cast("IO[str]", self.process.stderr):
+            self.lines.append(line.rstrip())
+            if line.startswith("listening on "):
+                self._listening.set()
+        self._listening.set()
+
+    @property
+    def url(self) -> str:
+        """Where it listens, once it does."""
+        self._listening.wait(timeout=30)
+        return next(line.removeprefix("listening on ") for line in self.lines if line.startswith("listening on "))
+
+    @property
+    def imported(self) -> set[str]:
+        """The modules that were imported before it listened."""
+        started = self.lines[: next(at for at, line in enumerate(self.lines) if line.startswith("listening on "))]
+        return {line.rpartition("|")[2].strip() for line in started if line.startswith("import time:")}
+
+    def stop(self) -> None:
+        """Tell it to end, and wait for that."""
+        self.process.terminate()
+        self.process.wait(timeout=30)
+        self._reader.join()
+        cast("IO[str]", self.process.stderr).close()
+
+
 @contextmanager
-def over_http(name: str, home: Path, **more: str) -> Iterator[str]:
-    """The URL of a server process over HTTP."""
-    command = [sys.executable, "-m", "tools_mcp", name, "--transport", "http", "--port", "0"]
-    with subprocess.Popen(
-        command, env=environment(home, **more), cwd=home, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            lines = iter(cast("IO[str]", process.stderr).readline, "")
-            yield next(line for line in lines if line.startswith("listening on ")).removeprefix("listening on ").strip()
-        finally:
-            process.terminate()
-            process.communicate(timeout=30)
+def over_http(names: Sequence[str], home: Path) -> Iterator[Mapping[str, HttpServer]]:
+    """Server processes over HTTP on one home, started side by side."""
+    servers = {name: HttpServer(name, home) for name in names}
+    try:
+        yield servers
+    finally:
+        for server in servers.values():
+            server.stop()
 
 
 async def call(client: Client[Any], tool: str, **arguments: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,21 @@ from typing import Any
 import pytest
 from fastmcp import Client
 
-from tests.tools_mcp.running import ERAS, TOKEN, WHO, call, environment, over_http, over_stdio, text_of
+from tests.tools_mcp.running import (
+    ERAS,
+    TOKEN,
+    WHO,
+    HttpServer,
+    call,
+    environment,
+    over_http,
+    over_stdio,
+    text_of,
+)
 from tools_mcp.__main__ import main
 
 SERVERS = ("calendar", "notes", "search")
-NEVER_AT_THE_START = ("icalendar", "recurring_ical_events", "dateutil", "httpx", "ddgs", "primp", "lxml")
+NEVER_AT_THE_START = {"icalendar", "recurring_ical_events", "dateutil", "httpx", "ddgs", "primp", "lxml"}
 NOISE = {"PYTHONIOENCODING": "cp1252", "LC_ALL": "C"}
 DAY = {"start": "2026-12-01", "end": "2026-12-01"}
 LONG_TITLE = "Ideas — ★ 🎉 中文"
@@ -85,28 +95,32 @@ async def test_the_search_server_works_over_its_pipes(tmp_path: Path) -> None:
     ],
 )
 async def test_a_server_works_over_http_with_its_token(
-    tmp_path: Path, server: str, write: tuple[str, dict[str, Any]], read: tuple[str, dict[str, Any]], rows: str
+    http: Mapping[str, HttpServer],
+    server: str,
+    write: tuple[str, dict[str, Any]],
+    read: tuple[str, dict[str, Any]],
+    rows: str,
 ) -> None:
-    with over_http(server, tmp_path) as url:
-        for era in ERAS:
-            async with Client(url, auth=TOKEN, client_info=WHO, mode=era) as client:
-                await call(client, write[0], **write[1])
-                assert len((await call(client, read[0], **read[1]))[rows]) == 1
+    for era in ERAS:
+        async with Client(http[server].url, auth=TOKEN, client_info=WHO, mode=era) as client:
+            await call(client, write[0], **write[1])
+            assert len((await call(client, read[0], **read[1]))[rows]) == 1
 
 
-def test_what_is_heavy_is_not_imported_before_it_is_used(tmp_path: Path) -> None:
-    program = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from service_runtime.settings import load_settings\n"
-        "from tools_mcp.registry import SERVERS\n"
-        "import os\n"
-        "for server in SERVERS:\n"
-        "    server.build(load_settings(os.environ, Path.cwd()))\n"
-        f"print([name for name in {NEVER_AT_THE_START!r} if name in sys.modules])\n"
-    )
+@pytest.mark.parametrize("server", SERVERS)
+def test_what_is_heavy_is_not_imported_before_it_is_used(http: Mapping[str, HttpServer], server: str) -> None:
+    assert http[server].url
 
-    assert run(tmp_path, "-c", program).stdout == "[]\n"
+    imported = http[server].imported
+    assert f"tools_mcp.{server}.server" in imported
+    assert imported & NEVER_AT_THE_START == set()
+
+
+@pytest.fixture(scope="module")
+def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, HttpServer]]:
+    """Every server over HTTP, on one home."""
+    with over_http(SERVERS, tmp_path_factory.mktemp("home")) as servers:
+        yield servers
 
 
 def test_the_command_line_lists_the_servers_without_the_sdk(tmp_path: Path) -> None:
