@@ -85,6 +85,14 @@ def test_signatures_of_unknown_parties_are_passed_over() -> None:
         verify_note(cosigned, ORIGIN, [STRANGER.public_key])
 
 
+def test_a_note_has_room_for_many_witnesses_and_an_end() -> None:
+    witness = base64.b64encode(b"wits" + b"s" * 72).decode()
+    lines = [f"\u2014 witness.example/{number} {witness}\n" for number in range(1_000)]
+    assert verify_note(NOTE + "".join(lines[:16]), ORIGIN, TRUSTED) == CHECKPOINT
+    with pytest.raises(CheckpointError, match="at most 65536 characters"):
+        parse_note(NOTE + "".join(lines))
+
+
 def test_our_key_under_another_name_is_an_unknown_party() -> None:
     line = NOTE.splitlines()[-1].replace(ORIGIN, "other.example/decisions/-")
     with pytest.raises(CheckpointError, match="not signed by a trusted"):
@@ -128,7 +136,10 @@ SIGNATURE_LINE = NOTE.splitlines()[-1]
         "\n\n",
         CHECKPOINT.text(),
         NOTE.removesuffix("\n"),
+        NOTE.removesuffix("\n") + "x",
         NOTE + "\n",
+        f"{CHECKPOINT.text()}a\ttab\n\n{SIGNATURE_LINE}\n",
+        f"{CHECKPOINT.text()}\nafter an empty line\n\n{SIGNATURE_LINE}\n",
         NOTE.replace("\n", "\r\n"),
         NOTE.replace("\n40\n", "\n\x00\n"),
         f"{ORIGIN}\n40\n\n{SIGNATURE_LINE}\n",
@@ -154,7 +165,6 @@ SIGNATURE_LINE = NOTE.splitlines()[-1]
                 "\u2014 a AAAA",
             )
         ),
-        "a" * 65_537,
     ],
 )
 def test_a_note_that_is_not_spelled_exactly_is_refused(text: str) -> None:
