@@ -54,7 +54,7 @@ def parse_address(text: str) -> Address:
             raise ListenError(f"The socket path {path} is longer than {_LONGEST_PATH_BYTES} bytes; use a shorter one.")
         if any(character in str(path) for character in _URI_CHARACTERS):
             raise ListenError(
-                f"The socket path {path} has one of {_URI_CHARACTERS} in it, which gRPC reads as a URI's."
+                f"The socket path {path} has one of {_URI_CHARACTERS} in it, which gRPC reads as part of a URI."
             )
         return UnixAddress(path)
     host, colon, port = text.rpartition(":")
