@@ -22,7 +22,7 @@ from agent_host.home_lock import HomeLock
 from agent_host.identifiers import new_session_id
 from agent_host.mcp_clients.config import merged, read_servers
 from agent_host.session import ChatLog, Session
-from agent_host.settings import HostSettings, host_settings
+from agent_host.settings import HostSettings, host_settings, require_key
 from agent_host.soul import read_soul
 from agent_host.tracing.events import Emit
 from service_runtime.settings import Settings
@@ -43,7 +43,7 @@ PRELOADED = (
 )
 """What the fork server imports once for every built-in server: measured, what each would import by itself."""
 
-MODEL_KEYS = frozenset({"PROMETHEUS_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"})
+MODEL_KEYS = frozenset({"PROMETHEUS_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"})
 """Read by the host alone: no child process gets them."""
 
 
@@ -57,6 +57,7 @@ class Host:
             HomeInUseError, ConfigurationError, SetupError: the host cannot run here; the message says what to change.
         """
         self.host_settings = host_settings(settings)
+        require_key(self.host_settings)
         read_servers(self.host_settings.mcp_config, environ)  # a mistake shows now, not in the middle of a conversation
         settings.zone()
         self._settings = settings
@@ -70,7 +71,7 @@ class Host:
 
     def start(self) -> asyncio.Future[TurnParts]:
         """Begins, once, to start servers and to load what a turn needs; does not wait for any of it."""
-        if self._parts is None:
+        if self._parts is None or _has_failed(self._parts):
             self._parts = asyncio.ensure_future(self._assemble())
         return self._parts
 
@@ -96,6 +97,7 @@ class Host:
         if self._parts is not None:
             self._parts.cancel()
             await asyncio.wait({self._parts})
+            _has_failed(self._parts)
         await self._resources.aclose()
 
     async def _assemble(self) -> TurnParts:
@@ -137,6 +139,11 @@ class Host:
         )
 
 
+def _has_failed(parts: asyncio.Future[TurnParts]) -> bool:
+    """Tells whether the parts could not be made, so that the next turn tries again."""
+    return parts.done() and (parts.cancelled() or parts.exception() is not None)
+
+
 def first_screen(told: HostSettings) -> str:
     """Returns what a conversation opens with: who answers, and how to leave."""
     if told.provider == "offline":
@@ -171,11 +178,10 @@ def open_writer(settings: Settings, environ: Mapping[str, str], resources: Async
     """Makes the link to this home's writer, or to the one the settings name; starts none. `resources` closes it."""
     from agent_host.writer_link import WriterLink
 
+    elsewhere = host_settings(settings).writer
+    folder = settings.home.path / "receipts" if elsewhere else settings.home.folder("receipts")
     link = WriterLink(
-        settings.home.folder("receipts"),
-        log_folder(settings) / "receipt-writer.log",
-        child_environment(environ, settings),
-        host_settings(settings).writer,
+        folder, log_folder(settings) / "receipt-writer.log", child_environment(environ, settings), elsewhere
     )
     resources.push_async_callback(link.close)
     return link

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import platformdirs
 
+from agent_host.errors import ConfigurationError
+
 SOCKET_PATH_LIMIT = 100  # bytes; sockaddr_un holds 108 on Linux and 104 on macOS
 _STOP_S = 5.0
 
@@ -28,14 +30,14 @@ class Child:
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ensure(self) -> None:
-        """Starts the process unless it runs.
+    def ensure(self) -> bool:
+        """Starts the process unless it runs; returns whether it was started.
 
         Raises:
             OSError: it cannot be started.
         """
         if self._process is not None and self._process.poll() is None:
-            return
+            return False
         with os.fdopen(os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as log:
             self._process = subprocess.Popen(
                 self._arguments,
@@ -45,6 +47,7 @@ class Child:
                 env=self._environment,
                 start_new_session=True,  # Ctrl-C at the terminal is for the host alone
             )
+        return True
 
     @property
     def exit_status(self) -> int | None:
@@ -64,11 +67,18 @@ class Child:
 
 
 def socket_path(folder: Path, name: str) -> Path:
-    """Returns where a Unix socket lies: in `folder`, or in the system's runtime folder when that path is too long."""
+    """Returns where a Unix socket lies: in `folder`, or in the system's runtime folder when that path is too long.
+
+    Raises:
+        ConfigurationError: the runtime folder belongs to somebody else or is open to others.
+    """
     path = folder / name
     if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT:
         return path
     home_key = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
     runtime = platformdirs.user_runtime_path("prometheus-agent", appauthor=False) / home_key
     runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
+    owner = runtime.stat()
+    if owner.st_uid != os.geteuid() or owner.st_mode & 0o077:
+        raise ConfigurationError(f"{runtime} is open to others; remove it, or set PROMETHEUS_HOME to a shorter path.")
     return runtime / name

@@ -7,6 +7,7 @@ Exit status: 0 done, 1 the turn failed or a chain does not verify (the verifier'
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
@@ -33,6 +34,7 @@ app.add_typer(receipts, name="receipts")
 HomeOption = Annotated[str | None, typer.Option("--home", help="The home folder (else PROMETHEUS_HOME).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
+STDIN_LIMIT = 1_000_000  # bytes; more is refused as too long anyway
 _SETUP_STATUS = 2
 _SETUP_ERRORS = (UsageError, ConfigurationError, HomeInUseError, SetupError)
 _CANCELLED = 130
@@ -40,6 +42,9 @@ _CANCELLED = 130
 
 def run(arguments: Sequence[str]) -> int:
     """Runs one command; every failure is one sentence on stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end a turn
     try:
         status = app(args=list(arguments), standalone_mode=False)
     except typer.Exit as ended:
@@ -93,7 +98,7 @@ def ask(
     from agent_host.gateways.ask import ask as run_ask
 
     settings = _settings(home)
-    text: str | bytes = sys.stdin.buffer.read() if message == "-" else message
+    text: str | bytes = sys.stdin.buffer.read(STDIN_LIMIT) if message == "-" else message
     return _run(lambda: run_ask(settings, os.environ, text, as_json=as_json))
 
 

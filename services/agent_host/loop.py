@@ -7,16 +7,24 @@ more, without tools, so that a turn always ends in words (agent.md rows 2, 3 and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from agent_host.errors import ProviderError
-from agent_host.mcp_clients.protocol import ToolBox
-from agent_host.providers.protocol import Message, ModelReply, ModelRequest, Text, ToolResult, ToolUse
+from agent_host.mcp_clients.protocol import ToolBox, ToolOutcome
+from agent_host.providers.protocol import Message, ModelReply, ModelRequest, StopReason, Text, ToolResult, ToolUse
 from agent_host.tracing.events import CallKind, Emit, ReplyDelta, ToolCalled, ToolStarted
 
 LIMIT_NOTE = "You have used every step of this turn. Answer now, in words, from what you know."
+EMPTY_MESSAGE = "The model gave no answer in words; ask again."
+SILENCES: Mapping[StopReason, str] = {
+    "refusal": "The model declined to answer that.",
+    "max_tokens": "The model used up its output limit without a word; raise PROMETHEUS_MAX_TOKENS or ask for less.",
+    "context_full": "The conversation no longer fits the model; start a new one.",
+}
+CANCELLED_CALL = "Cancelled while it ran; the server may have carried it out."
 LIMIT_MESSAGE = "I stopped: this turn used all its steps before I had an answer. Ask again in smaller parts."
 
 
@@ -57,7 +65,7 @@ async def run_loop(
         if answer.stop_reason == "pause":
             continue  # the provider wants its own words back and goes on from there
         if not answer.tool_uses:
-            return Reply(answer.text, tuple(added), limit_reached=False)
+            return _in_words(answer, added)
         results = [await _run_tool(tools, use, emit, turn_id) for use in answer.tool_uses]
         added.append(Message("user", tuple(results)))
     text = await _final_answer(model, replace(request, messages=(*request.messages, *added)), emit)
@@ -65,9 +73,23 @@ async def run_loop(
     return Reply(text, tuple(added), limit_reached=True)
 
 
+def _in_words(answer: ModelReply, added: list[Message]) -> Reply:
+    """Returns the model's last answer; one without a word gets a sentence that says why there is none."""
+    if answer.text.strip():
+        return Reply(answer.text, tuple(added), limit_reached=False)
+    text = SILENCES.get(answer.stop_reason, EMPTY_MESSAGE)
+    return Reply(text, (*added[:-1], Message("assistant", (Text(text),))), limit_reached=False)
+
+
 async def _run_tool(tools: ToolBox, use: ToolUse, emit: Emit, turn_id: str) -> ToolResult:
+    """Runs one tool call; one that is cancelled is emitted as such, as the server may have carried it out."""
     emit(ToolStarted(use.name))
-    outcome = await tools.call(use.name, use.arguments, {"turn_id": turn_id})
+    try:
+        outcome = await tools.call(use.name, use.arguments, {"turn_id": turn_id})
+    except asyncio.CancelledError:
+        unknown = ToolOutcome("", use.name, CANCELLED_CALL, None, is_error=True, duration_ms=0)
+        emit(ToolCalled(use.id, use.name, use.arguments, unknown))
+        raise
     emit(ToolCalled(use.id, use.name, use.arguments, outcome))
     return ToolResult(use.id, outcome.content, outcome.is_error)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from agent_host.private_store import open_private
 from agent_host.providers.protocol import Identity, Message, Text
 
 HARNESS_RULES = (
@@ -26,25 +28,34 @@ CREATE TABLE IF NOT EXISTS chat_log (
 );
 CREATE INDEX IF NOT EXISTS chat_log_by_session ON chat_log (session_id, id);
 """
+_INSERT = "INSERT INTO chat_log (session_id, turn_id, source, role, content, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
+_ROLES = ("user", "assistant")
+
+logger = logging.getLogger(__name__)
 
 
 class ChatLog:
     """Every message and reply of this home, in one SQLite file of mode 0600."""
 
     def __init__(self, path: Path) -> None:
-        path.touch(mode=0o600, exist_ok=True)
-        self._connection = sqlite3.connect(path)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.executescript(_SCHEMA)
+        """Opens the file, making it when it is missing.
 
-    def store(self, session_id: str, turn_id: str, source: str, role: str, content: str, *, at_ms: int) -> None:
-        """Stores one row; durable against a crash of this process when it returns."""
-        with self._connection:
-            self._connection.execute(
-                "INSERT INTO chat_log (session_id, turn_id, source, role, content, created_at_ms)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                (session_id, turn_id, source, role, content, at_ms),
-            )
+        Raises:
+            ConfigurationError: it is no database, or cannot be opened.
+        """
+        self._connection = open_private(path, _SCHEMA)
+
+    def store(self, session_id: str, turn_id: str, source: str, exchange: tuple[str, str], *, at_ms: int) -> None:
+        """Stores a message and its reply; durable against a crash of this process when it returns.
+
+        A store that refuses them costs the history on disk, never the turn: it is logged.
+        """
+        rows = [(session_id, turn_id, source, role, text, at_ms) for role, text in zip(_ROLES, exchange, strict=True)]
+        try:
+            with self._connection:
+                self._connection.executemany(_INSERT, rows)
+        except sqlite3.Error as error:
+            logger.warning("the conversation is not kept on disk: %s", error)
 
     def rows(self, session_id: str) -> list[tuple[str, str]]:
         """Returns (role, content) of a session, oldest first."""

@@ -38,11 +38,6 @@ def host_settings(settings: Settings) -> HostSettings:
     """
     provider = _provider(settings.get("PROVIDER") or "offline")
     api_key = settings.get("API_KEY") or settings.outside("ANTHROPIC_API_KEY")
-    if provider == "anthropic" and not api_key:
-        raise ConfigurationError(
-            "PROMETHEUS_PROVIDER=anthropic needs a key: set PROMETHEUS_API_KEY (or ANTHROPIC_API_KEY) "
-            f"in the environment or in {settings.home.path / '.env'}."
-        )
     default_model = DEFAULT_ANTHROPIC_MODEL if provider == "anthropic" else "offline-rules"
     return HostSettings(
         provider=provider,
@@ -57,6 +52,19 @@ def host_settings(settings: Settings) -> HostSettings:
         mcp_call_timeout_s=_positive(settings, "MCP_CALL_TIMEOUT", 120),
         llm_timeout_s=_positive(settings, "LLM_TIMEOUT", 120),
     )
+
+
+def require_key(told: HostSettings) -> None:
+    """Checks that the chosen provider has the key it needs; reading receipts needs none.
+
+    Raises:
+        ConfigurationError: the key is missing; the message names the settings that take it.
+    """
+    if told.provider == "anthropic" and not told.api_key:
+        raise ConfigurationError(
+            "PROMETHEUS_PROVIDER=anthropic needs a key: set PROMETHEUS_API_KEY (or ANTHROPIC_API_KEY) "
+            "in the environment or in a .env file."
+        )
 
 
 def _provider(told: str) -> ProviderName:

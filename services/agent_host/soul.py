@@ -17,11 +17,12 @@ You say what you did and what you could not do. You keep replies short.
 def read_soul(path: Path) -> str:
     """Returns the text of SOUL.md, writing the default first when there is none.
 
-    A file that is not UTF-8 is read with the broken bytes replaced: a slip in an editor must not stop a conversation.
-
-    Raises:
-        OSError: the file can be neither read nor written.
+    A file that is not UTF-8 is read with the broken bytes replaced, and one that can be neither read nor written is the
+    default: neither may stop a conversation.
     """
-    if not path.exists():
-        secure_write(path, DEFAULT.encode())
-    return path.read_text(encoding="utf-8", errors="replace")
+    try:
+        if not path.exists():
+            secure_write(path, DEFAULT.encode())
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return DEFAULT  # a home that is read-only at its root, as in a container

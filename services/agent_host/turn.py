@@ -10,11 +10,13 @@ spool and the receipt line says so.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.constrained.drafter import ReplyDrafter
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.constrained.specs import FAILURE_MESSAGE
@@ -33,6 +35,8 @@ from agent_host.tracing.jsonl import TraceFile
 from agent_host.tracing.lines import trace_line
 
 CANCELLED_MESSAGE = "Cancelled."
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,10 @@ class TurnResult:
     status: ReceiptStatus
 
 
+def _nobody(_: TurnEvent) -> None:
+    """Watches a turn that nobody looks at any more."""
+
+
 class _Events:
     """The turn's events: kept for the receipt, written to the trace, shown to whoever watches."""
 
@@ -78,7 +86,11 @@ class _Events:
         line = trace_line(event, self.turn_id, self._now_ms())
         if line is not None:
             self._trace.write(line)
-        self._watch(event)
+        try:
+            self._watch(event)
+        except OSError as error:  # whoever watched has gone; the turn goes on
+            logger.warning("a turn can no longer be shown: %s", error.strerror)
+            self._watch = _nobody
 
     @property
     def iterations(self) -> int:
@@ -90,22 +102,15 @@ class _Events:
 
 
 async def run_turn(text: str, session: Session, gateway: str, parts: TurnParts, watch: Emit) -> TurnResult:
-    """Runs one turn. Cancelling the task ends the turn early; its receipt then says `cancelled`.
-
-    Raises:
-        OSError: the spool's or the chat log's disk refused a write; the message names the file.
-    """
+    """Runs one turn. Cancelling the task ends the answer early; its receipt then says `cancelled`."""
     turn_id = new_turn_id()
     trace = TraceFile(parts.traces, parts.now())
     events = _Events(turn_id, trace, lambda: _ms(parts.now()), watch)
     message = commit(turn_id, "inputHash", {"text": text})
-    model_id = parts.provider.identity.model
-    intent = TurnIntent(turn_id, session.session_id, gateway, message.digest, SCHEME, model_id)
     events.emit(TurnStarted(turn_id, session.session_id, gateway, text))
-    parts.chat_log.store(session.session_id, turn_id, gateway, "user", text, at_ms=_ms(parts.now()))
-    begin = parts.receipts.begin_turn(intent, message.opening)
+    intent = TurnIntent(turn_id, session.session_id, gateway, message.digest, SCHEME, parts.provider.identity.model)
 
-    outcome, reply = await _answer(text, session, parts, events, begin)
+    outcome, reply = await _answer(text, session, parts, events, parts.receipts.begin_turn(intent, message.opening))
 
     events.emit(TurnEnded(outcome, reply.text, events.iterations))
     said = commit(turn_id, "replyHash", {"text": reply.text})
@@ -117,9 +122,9 @@ async def run_turn(text: str, session: Session, gateway: str, parts: TurnParts, 
         commitment=SCHEME,
         trace_hash=trace.sha256,
     )
-    status = await parts.receipts.append_turn(receipt, said.opening)
-    parts.chat_log.store(session.session_id, turn_id, gateway, "assistant", reply.text, at_ms=_ms(parts.now()))
+    status, _ = await to_the_end(parts.receipts.append_turn(receipt, said.opening))
     session.add_turn(text, reply.messages)
+    parts.chat_log.store(session.session_id, turn_id, gateway, (text, reply.text), at_ms=_ms(parts.now()))
     return TurnResult(reply.text, outcome, receipt, status)
 
 
@@ -128,19 +133,26 @@ async def _answer(
 ) -> tuple[Outcome, Reply]:
     """Records the start, runs the loop, and turns whatever ends it into an outcome and a reply."""
     try:
-        await _to_the_end(begin)
+        _, cancelled = await to_the_end(begin)
+        if cancelled:
+            return "cancelled", _cut_short(CANCELLED_MESSAGE)
         reply = await _draft(text, session, parts, events)
     except asyncio.CancelledError:
-        _take_back_cancellation()
+        take_back_cancellation()
         return "cancelled", _cut_short(events.streamed_text or CANCELLED_MESSAGE)
     except ProviderError as error:
         return "failed", _cut_short(f"{FAILURE_MESSAGE} {error}")
+    except Exception as error:  # a fault of ours must not cost the receipt; the log has where it was
+        logger.exception("the turn %s failed", events.turn_id)
+        return "failed", _cut_short(
+            f"The turn failed on an error of this program ({type(error).__name__}); see its log."
+        )
     return ("limit_reached" if reply.limit_reached else "replied"), reply
 
 
 async def _draft(text: str, session: Session, parts: TurnParts, events: _Events) -> Reply:
     tools = await parts.tools.specs()
-    for problem in parts.tools.problems():
+    for problem in (*parts.tools.problems(), *parts.receipts.problems()):
         events.emit(Notice(problem))
     request = ModelRequest(
         system=system_prompt(parts.soul, parts.now(), parts.zone_name, parts.provider.identity),
@@ -166,23 +178,6 @@ async def _draft(text: str, session: Session, parts: TurnParts, events: _Events)
 def _cut_short(text: str) -> Reply:
     """Returns the reply of a turn that did not finish; the history keeps its words and no half-done tool calls."""
     return Reply(text, (Message("assistant", (Text(text),)),), limit_reached=False)
-
-
-async def _to_the_end(step: Awaitable[None]) -> None:
-    """Awaits a step that must not be half done; a cancellation that comes meanwhile is raised after it."""
-    task = asyncio.ensure_future(step)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await task
-        raise
-
-
-def _take_back_cancellation() -> None:
-    """Marks this task as not cancelled: the person ended the answer, and the receipt is still to be written."""
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
 
 
 def _ms(moment: datetime) -> int:

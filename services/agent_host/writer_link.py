@@ -10,10 +10,10 @@ from agent_host.children import Child, socket_path
 from agent_host.errors import WriterUnavailableError
 from agent_host.receipts.client import ReceiptClient
 
-START_TIMEOUT_S = 15.0
+START_TIMEOUT_S = 15.0  # for a writer of ours that starts
+ANSWER_TIMEOUT_S = 2.0  # for one that should be there: a person waits for this
+_LIVE_TIMEOUT_S = 0.5
 _POLL_S = 0.05
-_LIVE_TIMEOUT_S = 0.5  # for one that runs already, to answer
-_AGAIN_TIMEOUT_S = 3.0  # for one that answered before: a person waits for this
 
 
 class WriterLink:
@@ -35,8 +35,8 @@ class WriterLink:
         Raises:
             OSError: the process cannot be started.
         """
-        if self._child is not None:
-            self._child.ensure()
+        if self._child is not None and self._child.ensure():
+            self._has_answered = False
 
     async def connect(self) -> None:
         """Returns once the writer answers: one that runs already, else the host's own, started now.
@@ -59,18 +59,17 @@ class WriterLink:
             self.start()
         except OSError as error:
             raise WriterUnavailableError(f"The receipt writer cannot be started: {error.strerror}.") from error
-        ready = asyncio.ensure_future(
-            self.client.wait_ready(_AGAIN_TIMEOUT_S if self._has_answered else START_TIMEOUT_S)
-        )
-        while not ready.done():
+        starting = self._child is not None and not self._has_answered
+        ready = asyncio.ensure_future(self.client.wait_ready(START_TIMEOUT_S if starting else ANSWER_TIMEOUT_S))
+        while not ready.done() and self._ended() is None:
             await asyncio.wait({ready}, timeout=_POLL_S)
-            if (ended := self.own_writer_ended()) is not None:
-                ready.cancel()
-                raise WriterUnavailableError(ended)
+        if not ready.done() and (ended := self._ended()) is not None:
+            ready.cancel()
+            raise WriterUnavailableError(ended)
         await ready
         self._has_answered = True
 
-    def own_writer_ended(self) -> str | None:
+    def _ended(self) -> str | None:
         """Returns a sentence when the host's own writer is not running any more, else None."""
         status = self._child.exit_status if self._child else None
         if status is None:

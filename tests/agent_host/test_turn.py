@@ -13,19 +13,22 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agent_host.constrained.specs import FAILURE_MESSAGE, reply_drafter
-from agent_host.errors import ProviderUnavailableError
+from agent_host.errors import ProviderUnavailableError, WriterUnavailableError
 from agent_host.mcp_clients.protocol import ToolOutcome
 from agent_host.providers.protocol import (
     JsonValue,
     ModelReply,
     ModelRequest,
+    StopReason,
     Text,
     TextDelta,
     ToolSpec,
     ToolUse,
 )
+from agent_host.receipts.drafts import DecisionDraft, Draft, TurnReceipt
 from agent_host.receipts.log import ReceiptLog
 from agent_host.receipts.openings import OpeningStore
+from agent_host.receipts.protocol import StoredEntry
 from agent_host.receipts.spool import Spool
 from agent_host.session import ChatLog, Session
 from agent_host.tracing.events import Notice, ToolCalled, TurnEnded, TurnEvent
@@ -70,6 +73,31 @@ class Memory:
 SEARCH = asks(ToolUse("u1", "memory_search", {"query": "team"}))
 
 
+class Stuck(Memory):
+    """A tool box whose tool never answers; `entered` is set once it was called."""
+
+    def __init__(self) -> None:
+        self.entered = asyncio.Event()
+
+    async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
+        self.entered.set()
+        await asyncio.Event().wait()
+        return await super().call(name, arguments, meta)
+
+
+class Faulty(ScriptedProvider):
+    """A provider with a bug."""
+
+    def __init__(self, fault: Exception) -> None:
+        super().__init__()
+        self._fault = fault
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[TextDelta | ModelReply]:
+        self.requests.append(request)
+        raise self._fault
+        yield TextDelta("never")
+
+
 class Room:
     """Everything a turn touches, on a real disk."""
 
@@ -79,17 +107,19 @@ class Room:
         self.openings = OpeningStore(folder / "openings.db")
         self.chat_log = ChatLog(folder / "sessions.db")
         self.session = Session("s_1", history_turns=12)
+        self.tools = Memory()
         self.events: list[TurnEvent] = []
         self._clock = datetime(2026, 11, 30, 12, 0, tzinfo=ZONE)
 
     def parts(self, provider: ScriptedProvider, llm_timeout_s: int = 60) -> TurnParts:
         async def ensure() -> None:
-            return
+            if self.writer.away:
+                raise WriterUnavailableError("The receipt writer does not answer.")
 
         return TurnParts(
             provider=provider,
             spec=reply_drafter(IDENTITY, llm_timeout_s * 1000),
-            tools=Memory(),
+            tools=self.tools,
             receipts=ReceiptLog(self.writer, Spool(self.folder / "spool.jsonl"), self.openings, ensure),
             chat_log=self.chat_log,
             traces=self.folder,
@@ -198,6 +228,130 @@ async def test_a_turn_cancelled_before_it_began_is_receipted_all_the_same(room: 
 
     assert (result.outcome, result.reply) == ("cancelled", CANCELLED_MESSAGE)
     assert [turn.outcome for turn in room.writer.turns] == ["cancelled"]
+
+
+class Slow(FakeWriter):
+    """Holds one kind of append until it is let go; `entered` is set when the append has begun."""
+
+    def __init__(self, held: str) -> None:
+        super().__init__()
+        self._held = held
+        self.entered = asyncio.Event()
+        self.let_go = asyncio.Event()
+
+    async def append_decision(self, draft: DecisionDraft) -> StoredEntry:
+        await self._wait("decision")
+        return await super().append_decision(draft)
+
+    async def append_turn(self, receipt: TurnReceipt) -> StoredEntry:
+        await self._wait("turn")
+        return await super().append_turn(receipt)
+
+    async def _wait(self, kind: str) -> None:
+        if kind == self._held:
+            self.entered.set()
+            await self.let_go.wait()
+
+
+async def cancelled_in(room: Room, held: str, times: int) -> TurnResult:
+    room.writer = writer = Slow(held)
+    task = asyncio.ensure_future(room.turn(ScriptedProvider(says("hi"))))
+    await writer.entered.wait()
+    for _ in range(times):
+        task.cancel()
+        await asyncio.sleep(0)  # the cancellation is delivered
+    writer.let_go.set()
+    return await task
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_cancellation_while_the_receipt_is_appended_loses_neither_receipt_nor_reply(
+    room: Room, times: int
+) -> None:
+    result = await cancelled_in(room, "turn", times)
+
+    assert (result.reply, result.outcome) == ("hi", "replied")
+    assert room.writer.turns == [result.receipt]
+    assert room.chat_log.rows("s_1")[-1] == ("assistant", "hi")
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_cancellation_while_a_decision_is_appended_keeps_its_entry(room: Room, times: int) -> None:
+    result = await cancelled_in(room, "decision", times)
+
+    assert result.outcome == "cancelled"
+    assert [decision.exit_state for decision in room.writer.decisions] == ["ok"]
+    assert [decision.entry_id for decision in result.receipt.decisions] == [1]
+    assert result.receipt.iterations == 1
+
+
+async def test_a_cancelled_tool_call_is_in_the_receipt_as_one_that_may_have_happened(room: Room) -> None:
+    room.tools = Stuck()
+    task = asyncio.ensure_future(room.turn(ScriptedProvider(SEARCH)))
+    await room.tools.entered.wait()
+
+    task.cancel()
+    result = await task
+
+    assert result.outcome == "cancelled"
+    assert [(row.tool, row.status) for row in result.receipt.tools] == [("memory_search", "error")]
+    assert b"may have carried it out" in (room.folder / "2026-11-30.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("fault", [KeyError("x"), RuntimeError("y")])
+async def test_a_fault_of_the_program_is_a_failed_turn_with_its_entries(
+    room: Room, fault: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    result = await room.turn(Faulty(fault))
+
+    assert result.outcome == "failed"
+    assert type(fault).__name__ in result.reply
+    assert [decision.exit_state for decision in room.writer.decisions] == ["fallback_provider"]
+    assert room.writer.turns == [result.receipt]
+    assert "Traceback" in caplog.text
+
+
+async def test_a_screen_that_breaks_does_not_touch_the_turn(room: Room) -> None:
+    def broken(_: TurnEvent) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    parts = room.parts(ScriptedProvider(says("hi")))
+    result = await run_turn("hello", room.session, "cli", parts, broken)
+
+    assert result.outcome == "replied"
+    assert room.writer.turns == [result.receipt]
+
+
+async def test_a_full_disk_under_the_spool_costs_the_receipt_and_not_the_reply(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Spool, draft: Draft) -> None:
+        if isinstance(draft, TurnReceipt):
+            raise OSError(28, "No space left on device")
+
+    room.writer.away = True
+    monkeypatch.setattr(Spool, "append", full)
+
+    result = await room.turn(ScriptedProvider(says("hi")))
+
+    assert (result.reply, result.status.lost) == ("hi", "No space left on device")
+
+
+async def test_why_receipts_wait_is_said(room: Room) -> None:
+    room.writer.away = True
+
+    await room.turn(ScriptedProvider(says("hi")))
+
+    assert Notice("The receipt writer does not answer. Receipts wait and will be sent in order.") in room.events
+
+
+@pytest.mark.parametrize("stop", ["refusal", "max_tokens", "context_full", "end_turn"])
+async def test_a_model_without_a_word_still_ends_the_turn_in_words(room: Room, stop: StopReason) -> None:
+    result = await room.turn(ScriptedProvider(says("", stop)))
+
+    assert result.outcome == "replied"
+    assert len(result.reply) > 20
+    assert room.session.turns[0][-1].blocks == (Text(result.reply),)
 
 
 async def test_the_next_turn_sees_the_last_one_with_its_tool_calls(room: Room) -> None:

@@ -10,8 +10,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.constrained.spec import RuntimeAISpec
-from agent_host.errors import ProviderError, ProviderUnavailableError
+from agent_host.errors import ProviderUnavailableError
 from agent_host.identifiers import new_call_id
 from agent_host.providers.protocol import (
     Block,
@@ -72,17 +73,24 @@ class ReplyDrafter:
             async with asyncio.timeout(self._spec.max_latency_ms / 1000):
                 reply = await self._stream(request, on_text)
         except asyncio.CancelledError:
-            await self._record(request, kind, started_ms, _Answer("failed_closed", None))
+            take_back_cancellation()
+            await to_the_end(self._record(request, kind, started_ms, _Answer("failed_closed", None)))
             raise
         except TimeoutError as error:
-            await self._record(request, kind, started_ms, _Answer("fallback_timeout", None))
+            await self._conclude(request, kind, started_ms, _Answer("fallback_timeout", None))
             seconds = self._spec.max_latency_ms // 1000
             raise ProviderUnavailableError(f"The model gave no answer within {seconds} s; try again.") from error
-        except ProviderError:
-            await self._record(request, kind, started_ms, _Answer("fallback_provider", None))
+        except Exception:  # whatever went wrong, the call was made and has its entry
+            await self._conclude(request, kind, started_ms, _Answer("fallback_provider", None))
             raise
-        await self._record(request, kind, started_ms, _Answer("ok", reply))
+        await self._conclude(request, kind, started_ms, _Answer("ok", reply))
         return reply
+
+    async def _conclude(self, request: ModelRequest, kind: CallKind, started_ms: int, answer: _Answer) -> None:
+        """Records the decision to its end; a cancellation that comes meanwhile is raised after it."""
+        _, cancelled = await to_the_end(self._record(request, kind, started_ms, answer))
+        if cancelled:
+            raise asyncio.CancelledError
 
     async def _stream(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         reply: ModelReply | None = None

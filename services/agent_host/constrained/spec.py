@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from agent_host.errors import UsageError
+from agent_host.errors import ConfigurationError
 from agent_host.providers.protocol import Identity, JsonValue
 from agent_host.receipts.commitments import canonical_bytes
 
@@ -29,7 +29,7 @@ class RuntimeAISpec:
     """One kind of model call; validated when made, hashed over its RFC 8785 bytes.
 
     Raises:
-        UsageError: a field breaks its rule; the message names the field.
+        ConfigurationError: a field breaks its rule; the message names the field.
     """
 
     spec_id: str
@@ -49,13 +49,17 @@ class RuntimeAISpec:
 
     def __post_init__(self) -> None:
         if not _KEBAB.fullmatch(self.spec_id) or len(self.spec_id) > _SPEC_ID_LIMIT:
-            raise UsageError(f"spec_id {self.spec_id!r} must be kebab-case and at most {_SPEC_ID_LIMIT} characters.")
+            raise ConfigurationError(
+                f"spec_id {self.spec_id!r} must be kebab-case and at most {_SPEC_ID_LIMIT} characters."
+            )
         if not self.display_name or not self.description:
-            raise UsageError(f"The spec {self.spec_id} needs a display_name and a description.")
+            raise ConfigurationError(f"The spec {self.spec_id} needs a display_name and a description.")
         if self.max_latency_ms <= 0:
-            raise UsageError(f"max_latency_ms of the spec {self.spec_id} must be above 0.")
+            raise ConfigurationError(f"max_latency_ms of the spec {self.spec_id} must be above 0.")
         if self.fallback_behavior.endswith("default") and self.deterministic_default is None:
-            raise UsageError(f"The spec {self.spec_id} falls back to a default: give it a deterministic_default.")
+            raise ConfigurationError(
+                f"The spec {self.spec_id} falls back to a default: give it a deterministic_default."
+            )
 
     def as_json(self) -> dict[str, JsonValue]:
         """Returns the spec as the JSON value that is hashed."""

@@ -13,6 +13,7 @@ from agent_host.app import Host
 from agent_host.gateways.message import accept_message
 from agent_host.gateways.screen import Screen
 from agent_host.receipts.line import receipt_line
+from agent_host.tracing.events import Notice, TurnEvent
 from agent_host.turn import TurnResult
 from service_runtime.settings import Settings
 
@@ -29,18 +30,20 @@ async def ask(settings: Settings, environ: Mapping[str, str], raw: str | bytes, 
     text = accept_message(raw)
     host = Host(settings, "cli", environ)
     screen = Screen(sys.stdout, live=False)
+    noticed: list[TurnEvent] = []
     try:
-        turn = asyncio.ensure_future(host.turn(text, (lambda _: None) if as_json else screen.show))
+        turn = asyncio.ensure_future(host.turn(text, noticed.append if as_json else screen.show))
         loop = asyncio.get_running_loop()
         for told in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(told, turn.cancel)
         result = await turn
     except asyncio.CancelledError:
-        return 130
+        return _STATUS["cancelled"]
     finally:
         await host.close()
     if as_json:
-        sys.stdout.write(json.dumps(_document(result), ensure_ascii=False) + "\n")
+        notices = [event.text for event in noticed if isinstance(event, Notice)]
+        sys.stdout.write(json.dumps({**_document(result), "notices": notices}, ensure_ascii=False) + "\n")
     else:
         screen.finish(result)
     return _STATUS[result.outcome]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
 from collections.abc import Mapping
 
 from agent_host.app import Host, first_screen
 from agent_host.gateways.conversation import converse
-from agent_host.gateways.readers import PipeReader, PromptReader
+from agent_host.gateways.readers import PipeReader, PromptReader, Reader
 from agent_host.gateways.screen import Screen
 from service_runtime.settings import Settings
+
+STOPPED = 128 + signal.SIGTERM
 
 
 async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool) -> int:
@@ -23,21 +24,13 @@ async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool) -
     host = Host(settings, "cli", environ)
     screen = Screen(sys.stdout, live=not plain)
     screen.say(first_screen(host.host_settings))
-    conversation = asyncio.ensure_future(_talk(host, screen, plain=plain))
-    loop = asyncio.get_running_loop()
-    for told in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(told, conversation.cancel)
     try:
-        await conversation
-    except asyncio.CancelledError:
-        return 128 + signal.SIGTERM
+        if plain:
+            host.start()
+            reader: Reader = PipeReader(sys.stdin.fileno())
+        else:
+            reader = PromptReader("you > ", on_ready=host.start)
+        ended_by_itself = await converse(host, reader, screen)
     finally:
         await host.close()
-    return 0
-
-
-async def _talk(host: Host, screen: Screen, *, plain: bool) -> None:
-    reader = PipeReader(sys.stdin.buffer) if plain else PromptReader("you > ", on_ready=host.start)
-    if plain:
-        host.start()
-    await converse(host, reader, screen)
+    return 0 if ended_by_itself else STOPPED

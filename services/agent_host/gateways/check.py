@@ -46,17 +46,22 @@ async def watch(settings: Settings, environ: Mapping[str, str], status_file: Pat
     for told in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(told, stopped.set)
     shown: Health | None = None
+    stopping = asyncio.ensure_future(stopped.wait())
     while not stopped.is_set():
-        health = await _look(settings, environ)
+        look = asyncio.ensure_future(_look(settings, environ))
+        await asyncio.wait({look, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not look.done():
+            look.cancel()
+            await asyncio.wait({look})
+            break
+        health = look.result()
         if health != shown:
             shown = health
             sys.stdout.write(printable("\n".join(health.lines)) + "\n")
             sys.stdout.flush()
         _mark(status_file, ok=health.ok)
-        try:
-            await asyncio.wait_for(stopped.wait(), WATCH_EVERY_S)
-        except TimeoutError:
-            continue
+        await asyncio.wait({stopping}, timeout=WATCH_EVERY_S)
+    stopping.cancel()
     return 0
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol
 
 from agent_host.errors import HostError, UsageError
 from agent_host.gateways.message import accept_message
 from agent_host.gateways.readers import PromptInterruptedError, Reader
 from agent_host.gateways.screen import Screen, table
+from agent_host.receipts.line import receipt_line
 from agent_host.tracing.events import Emit
 from agent_host.turn import TurnResult
 from service_runtime.errors import ServiceError
@@ -36,36 +36,46 @@ class ConversationHost(Protocol):
         ...
 
 
-@dataclass
 class _Interrupts:
-    """Ctrl-C: the first press cancels the running turn or the reading, the second quits."""
+    """Ctrl-C: the first press cancels what runs or the reading, the second quits. `stop` quits at once."""
 
-    running: asyncio.Future[TurnResult] | None = None
-    waiting: asyncio.Future[str | bytes | None] | None = None
-    presses: int = 0
+    def __init__(self) -> None:
+        self.running: asyncio.Future[Any] | None = None
+        self.presses = 0
+        self.stopped = False
 
     def press(self) -> None:
         self.presses += 1
+        if self.running is not None and self.presses == 1:
+            self.running.cancel()
+
+    def stop(self) -> None:
+        self.stopped = True
         if self.running is not None:
-            if self.presses == 1:
-                self.running.cancel()
-        elif self.waiting is not None:
-            self.waiting.cancel()
+            self.running.cancel()
 
     @property
     def quitting(self) -> bool:
-        return self.presses > 1
+        return self.stopped or self.presses > 1
 
 
-async def converse(host: ConversationHost, reader: Reader, screen: Screen) -> None:
-    """Talks until the end of input, `/quit`, or Ctrl-C twice. Bad input costs one sentence, never the conversation."""
+async def converse(host: ConversationHost, reader: Reader, screen: Screen) -> bool:
+    """Talks until the end of input, `/quit`, or Ctrl-C twice. Bad input costs one sentence, never the conversation.
+
+    Returns False when SIGTERM or SIGHUP ended it; a turn that ran then is receipted as cancelled first.
+    """
     talk = _Conversation(host, reader, screen)
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, talk.interrupts.press)
+    handlers = {signal.SIGINT: talk.interrupts.press, signal.SIGTERM: talk.interrupts.stop}
+    handlers[signal.SIGHUP] = talk.interrupts.stop
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
     try:
         await talk.run()
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        for number in handlers:
+            loop.remove_signal_handler(number)
+    return not talk.interrupts.stopped
 
 
 class _Conversation:
@@ -83,24 +93,19 @@ class _Conversation:
                 return
             try:
                 text = accept_message(raw)
-                if text.startswith("/"):
-                    if text == "/quit":
-                        return
-                    await self._command(text)
-                else:
-                    await self._turn(text)
+                if text == "/quit":
+                    return
+                await self._cancellable(self._command(text) if text.startswith("/") else self._turn(text))
             except (HostError, ServiceError) as error:
                 self._screen.say(str(error))
             except OSError as error:
-                self._screen.say(
-                    f"The disk refused a write: {error.strerror or error}; free some space and say it again."
-                )
+                self._screen.say(f"That was not possible ({error.strerror or error}); mend it and try again.")
 
     async def _next_message(self) -> str | bytes | None:
         """Reads a message; Ctrl-C meanwhile warns once and then ends the conversation."""
-        while True:
+        while not self.interrupts.quitting:
             reading = asyncio.ensure_future(self._reader.read())
-            self.interrupts.waiting = reading
+            self.interrupts.running = reading
             try:
                 raw = await reading
             except PromptInterruptedError:
@@ -112,26 +117,29 @@ class _Conversation:
                 self.interrupts.presses = 0
                 return raw
             finally:
-                self.interrupts.waiting = None
-            if self.interrupts.quitting:
-                return None
-            self._screen.say("Press Ctrl-C again, or type /quit, to leave.")
+                self.interrupts.running = None
+            if not self.interrupts.quitting:
+                self._screen.say("Press Ctrl-C again, or type /quit, to leave.")
+        return None
 
-    async def _turn(self, text: str) -> None:
-        task = asyncio.ensure_future(self._host.turn(text, self._screen.show))
+    async def _cancellable(self, step: Coroutine[Any, Any, None]) -> None:
+        """Runs a turn or a command that Ctrl-C can cancel; one press that did so does not count towards quitting."""
+        task = asyncio.ensure_future(step)
         self.interrupts.running = task
         try:
-            self._last = await task
+            await task
         except asyncio.CancelledError:
             if _is_being_cancelled():
                 raise
-            self._screen.say("Cancelled; the turn had not started.")
-        else:
-            self._screen.finish(self._last)
+            self._screen.say("Cancelled.")
         finally:
             self.interrupts.running = None
         if not self.interrupts.quitting:
             self.interrupts.presses = 0
+
+    async def _turn(self, text: str) -> None:
+        self._last = await self._host.turn(text, self._screen.show)
+        self._screen.finish(self._last)
 
     async def _command(self, text: str) -> None:
         commands: dict[str, Callable[[], Awaitable[None]]] = {
@@ -153,8 +161,8 @@ class _Conversation:
     async def _receipt(self) -> None:
         if self._last is None:
             raise UsageError("There is no receipt yet; say something first.")
-        entry = self._last.status.entry
-        self._screen.say(entry.line if entry else f"The receipt of {self._last.receipt.turn_id} waits for the writer.")
+        status = self._last.status
+        self._screen.say(status.entry.line if status.entry else receipt_line(self._last.receipt, status))
 
 
 def _is_being_cancelled() -> bool:

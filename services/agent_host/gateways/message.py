@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent_host.errors import UsageError
 
 MESSAGE_LIMIT = 100_000
+_BYTES_PER_CHARACTER = 4  # the most that UTF-8 takes
 _ALLOWED_CONTROLS = frozenset("\t\n")
 
 
@@ -18,15 +19,21 @@ def accept_message(raw: str | bytes) -> str:
     if not text:
         raise UsageError("The message is empty; type what you want to say.")
     if len(text) > MESSAGE_LIMIT:
-        raise UsageError(
-            f"The message has more than {MESSAGE_LIMIT:,} characters; send a shorter one, or send it in parts."
-        )
+        raise _too_long()
     if any(character < " " and character not in _ALLOWED_CONTROLS for character in text) or "\x7f" in text:
         raise UsageError("The message holds control characters, so it looks like binary data; send plain text.")
     return text
 
 
+def _too_long() -> UsageError:
+    return UsageError(
+        f"The message has more than {MESSAGE_LIMIT:,} characters; send a shorter one, or send it in parts."
+    )
+
+
 def _decoded(raw: str | bytes) -> str:
+    if len(raw) > MESSAGE_LIMIT * _BYTES_PER_CHARACTER:
+        raise _too_long()
     try:
         text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
         text.encode("utf-8")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import os
 import threading
-from collections.abc import Callable
-from typing import BinaryIO, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
 from agent_host.gateways.message import MESSAGE_LIMIT
 
-_LINE_BYTES = MESSAGE_LIMIT * 4 + 2  # a character takes at most four bytes in UTF-8
+_LINE_BYTES = MESSAGE_LIMIT * 4 + 1  # a character takes at most four bytes in UTF-8, so this is too long
+_CHUNK_BYTES = 65_536
 
 
 class PromptInterruptedError(Exception):
@@ -29,10 +32,14 @@ class Reader(Protocol):
 
 
 class PipeReader:
-    """One message a line. Reads in a daemon thread, so that waiting for input never keeps the process alive."""
+    """One message a line, from a file descriptor.
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    A daemon thread reads it without Python's buffering: waiting for input keeps no lock that the end of the process
+    would need, so a conversation can end while its input stays open.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(maxsize=64)
         self._started = False
 
@@ -45,20 +52,34 @@ class PipeReader:
         return await self._lines.get()
 
     def _pump(self, loop: asyncio.AbstractEventLoop) -> None:
-        while line := self._stream.readline(_LINE_BYTES):
-            rest = line
-            while rest and not rest.endswith(b"\n"):
-                rest = self._stream.readline(_LINE_BYTES)
+        for line in lines(self._chunks()):
             if not self._hand_over(loop, line):
                 return
         self._hand_over(loop, None)
 
+    def _chunks(self) -> Iterator[bytes]:
+        while chunk := os.read(self._descriptor, _CHUNK_BYTES):
+            yield chunk
+
     def _hand_over(self, loop: asyncio.AbstractEventLoop, line: bytes | None) -> bool:
         try:
             asyncio.run_coroutine_threadsafe(self._lines.put(line), loop).result()
-        except RuntimeError:
+        except (RuntimeError, concurrent.futures.CancelledError):
             return False  # the loop is closed: the conversation is over
         return True
+
+
+def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields lines without their line breaks, and what follows the last one; at most `_LINE_BYTES` of each."""
+    kept = bytearray()
+    for chunk in chunks:
+        *ended, rest = chunk.split(b"\n")
+        for part in ended:
+            yield bytes(kept + part[: _LINE_BYTES - len(kept)])
+            kept.clear()
+        kept += rest[: _LINE_BYTES - len(kept)]
+    if kept:
+        yield bytes(kept)
 
 
 class PromptReader:

@@ -16,14 +16,12 @@ from prometheus.receipts.v1.receipts_pb2_grpc import ReceiptWriterStub
 TURNS = "turns"
 DECISIONS = "decisions"
 _LAYERS = {TURNS: wire.LAYER_L10_TURNS, DECISIONS: wire.LAYER_L12_DECISIONS}
-_AWAY = {
-    grpc.StatusCode.UNAVAILABLE,
-    grpc.StatusCode.DEADLINE_EXCEEDED,
-    grpc.StatusCode.RESOURCE_EXHAUSTED,
-    grpc.StatusCode.CANCELLED,
-    grpc.StatusCode.UNKNOWN,
-    grpc.StatusCode.INTERNAL,
+_REFUSED = {
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.ALREADY_EXISTS,
+    grpc.StatusCode.FAILED_PRECONDITION,
 }
+"""What no retry changes. Every other failure means that no writer of this contract answers there now."""
 
 
 class ReceiptClient:
@@ -133,9 +131,11 @@ class ReceiptClient:
         await self._channel.close()
 
     def _translated(self, error: grpc.aio.AioRpcError) -> WriterUnavailableError | ReceiptRefusedError:
-        if error.code() in _AWAY:
-            return WriterUnavailableError(f"The receipt writer at {self._target} does not answer.")
-        return ReceiptRefusedError(f"The receipt writer refused the draft: {error.details()}")
+        if error.code() in _REFUSED:
+            return ReceiptRefusedError(f"The receipt writer refused the draft: {error.details()}")
+        return WriterUnavailableError(
+            f"No receipt writer answers at {self._target} ({error.code().name.lower().replace('_', ' ')})."
+        )
 
 
 def _stored(entry: wire.Entry) -> StoredEntry:

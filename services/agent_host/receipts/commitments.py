@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import secrets
 from dataclasses import dataclass
 
@@ -45,7 +46,7 @@ def commit(owner_id: str, field: str, value: JsonValue) -> Commitment:
 
 
 def canonical_bytes(value: JsonValue) -> bytes:
-    """Returns the RFC 8785 bytes of a JSON value; integers beyond 2^53-1 are written as decimal strings."""
+    """Returns the RFC 8785 bytes of a JSON value; numbers it has no form for become strings."""
     return rfc8785.dumps(_representable(value))
 
 
@@ -53,6 +54,8 @@ def _representable(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode() if _has_surrogate(value) else value
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**53:
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):
         return {str(_representable(name)): _representable(member) for name, member in value.items()}

@@ -56,7 +56,7 @@ class CallCount:
 
 @dataclass(frozen=True)
 class ModelUsage:
-    """A turn's tokens and money. Cost 0 with `estimated` set means that no price is known for the model."""
+    """A turn's tokens and money. A call without a known price adds 0."""
 
     id: str
     input_tokens: int
@@ -65,6 +65,7 @@ class ModelUsage:
     cache_write_tokens: int
     cost_micro_usd: int
     estimated: bool
+    priced: bool  # every call's price is known; for the receipt line, not on the ledger
     calls: tuple[CallCount, ...]
 
 

@@ -27,7 +27,7 @@ def dollars(micro_usd: int) -> str:
 
 def _model(receipt: TurnReceipt) -> str:
     model = receipt.model
-    if model.estimated and not model.cost_micro_usd:
+    if not model.priced:
         price = "no price known"
     else:
         price = dollars(model.cost_micro_usd) + (" est" if model.estimated else "")
@@ -55,12 +55,15 @@ def _memory(receipt: TurnReceipt) -> str:
 
 
 def _total(receipt: TurnReceipt) -> str:
-    return dollars(receipt.total_micro_usd)
+    """The sum, where it is known."""
+    return dollars(receipt.total_micro_usd) if receipt.model.priced else ""
 
 
 def _status(status: ReceiptStatus) -> str:
     if status.entry is not None:
         return f"receipt {status.entry.id} signed"
+    if status.lost is not None:
+        return f"unsigned and not kept: {status.lost}"
     if status.refused is not None:
         return "unsigned, refused by the writer and set aside"
     return f"unsigned, queued ({status.queued})"

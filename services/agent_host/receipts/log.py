@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from agent_host.receipts.spool import Spool
 
 
 class ReceiptLog:
-    """The `Ledger` of one host. Records intents, decisions and receipts for one host.
+    """The `Ledger` of one host.
 
     `ensure_writer` brings the writer up, or raises `WriterUnavailableError`; it is asked once a turn. After a failure
     the rest of the turn goes to the spool without waiting again.
@@ -31,46 +32,67 @@ class ReceiptLog:
         self._spool = spool
         self._openings = openings
         self._ensure_writer = ensure_writer
-        self._away = False
+        self._away: str | None = None
+        self._set_aside: list[str] = []
         self._entry_ids: dict[str, int] = {}
+
+    def problems(self) -> tuple[str, ...]:
+        """Returns why receipts wait, and each draft that was refused since this was asked last."""
+        refused, self._set_aside = self._set_aside, []
+        away = (f"{self._away} Receipts wait and will be sent in order.",) if self._away else ()
+        return (*self._spool.problems, *away, *(f"A draft was set aside: {reason}" for reason in refused))
 
     async def begin_turn(self, intent: TurnIntent, opening: Opening) -> None:
         """Records durably that a turn starts, sending first what waits from earlier turns."""
-        self._openings.keep(opening)
+        self._keep(opening)
         self._entry_ids.clear()
         try:
             await self._ensure_writer()
-            self._away = False
-        except WriterUnavailableError:
-            self._away = True
+            self._away = None
+        except WriterUnavailableError as error:
+            self._away = str(error)
         await self._deliver(intent)
 
     async def append_decision(self, draft: DecisionDraft, openings: tuple[Opening, ...]) -> int | None:
         """Records one model call durably; returns its entry id, None when it waits in the spool."""
-        self._openings.keep(*openings)
+        self._keep(*openings)
         status = await self._deliver(draft)
         return status.entry.id if status.entry else None
 
     async def append_turn(self, receipt: TurnReceipt, opening: Opening) -> ReceiptStatus:
-        """Records a turn's receipt durably and says what became of it."""
-        self._openings.keep(opening)
-        return await self._deliver(receipt)
+        """Records a turn's receipt and says what became of it."""
+        self._keep(opening)
+        try:
+            return await self._deliver(receipt)
+        except OSError as error:
+            return ReceiptStatus(None, self._spool.receipts, lost=error.strerror or str(error))
+
+    def _keep(self, *openings: Opening) -> None:
+        """Keeps openings; without one a commitment stands, and can only not be revealed."""
+        try:
+            self._openings.keep(*openings)
+        except sqlite3.Error as error:
+            self._set_aside.append(f"an opening could not be kept ({error}).")
 
     async def _deliver(self, draft: Draft) -> ReceiptStatus:
         if self._away or (len(self._spool) and not await self._drain()):
             return self._queue(draft)
         try:
             return ReceiptStatus(await self._send(draft), self._spool.receipts)
-        except WriterUnavailableError:
-            self._away = True
+        except WriterUnavailableError as error:
+            self._away = str(error)
             return self._queue(draft)
         except ReceiptRefusedError as error:
-            self._spool.set_aside(draft, str(error))
+            self._refuse(draft, error)
             return ReceiptStatus(None, self._spool.receipts, refused=str(error))
 
     def _queue(self, draft: Draft) -> ReceiptStatus:
         self._spool.append(draft)
         return ReceiptStatus(None, self._spool.receipts)
+
+    def _refuse(self, draft: Draft, error: ReceiptRefusedError) -> None:
+        self._spool.set_aside(draft, str(error))
+        self._set_aside.append(str(error))
 
     async def _drain(self) -> bool:
         """Sends what waits, oldest first; returns whether nothing waits any more."""
@@ -78,11 +100,11 @@ class ReceiptLog:
         while waiting:
             try:
                 await self._send(waiting[0])
-            except WriterUnavailableError:
-                self._away = True
+            except WriterUnavailableError as error:
+                self._away = str(error)
                 break
             except ReceiptRefusedError as error:
-                self._spool.set_aside(waiting[0], str(error))
+                self._refuse(waiting[0], error)
             del waiting[0]
         self._spool.replace([self._resolved(draft) for draft in waiting])
         return not waiting

@@ -6,10 +6,10 @@ chain (receipts.md section 5).
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
 from pathlib import Path
 
+from agent_host.private_store import open_private
 from agent_host.receipts.commitments import Opening
 
 _SCHEMA = """
@@ -27,12 +27,12 @@ class OpeningStore:
     """Keeps openings by owner (a turn or call id) and field."""
 
     def __init__(self, path: Path) -> None:
-        path.touch(mode=0o600, exist_ok=True)
-        self._connection = sqlite3.connect(path)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=NORMAL")
-        self._connection.execute("PRAGMA secure_delete=ON")
-        self._connection.execute(_SCHEMA)
+        """Opens the file, making it when it is missing.
+
+        Raises:
+            ConfigurationError: it is no database, or cannot be opened.
+        """
+        self._connection = open_private(path, _SCHEMA)
 
     def keep(self, *openings: Opening) -> None:
         """Stores openings; one already kept under the same owner and field stays as it is."""

@@ -21,11 +21,15 @@ class StoredEntry:
 
 @dataclass(frozen=True)
 class ReceiptStatus:
-    """What became of a turn's receipt: signed as `entry`, or one of `queued` in the spool, or refused with a reason."""
+    """What became of a turn's receipt: signed as `entry`, or one of `queued` in the spool, or set aside with a reason.
+
+    `refused` is the writer's reason, `lost` the disk's when even the spool could not keep it.
+    """
 
     entry: StoredEntry | None
     queued: int
     refused: str | None = None
+    lost: str | None = None
 
 
 class Writer(Protocol):
@@ -51,6 +55,10 @@ class Writer(Protocol):
 class Ledger(Protocol):
     """Records what a turn did. No method fails because the writer is away: what cannot be sent waits in the spool."""
 
+    def problems(self) -> tuple[str, ...]:
+        """Returns one sentence for each reason why receipts are not signed now."""
+        ...
+
     async def begin_turn(self, intent: TurnIntent, opening: Opening) -> None:
         """Records durably that a turn starts.
 
@@ -68,9 +76,5 @@ class Ledger(Protocol):
         ...
 
     async def append_turn(self, receipt: TurnReceipt, opening: Opening) -> ReceiptStatus:
-        """Records a turn's receipt durably and says what became of it.
-
-        Raises:
-            OSError: the disk refused the spool.
-        """
+        """Records a turn's receipt and says what became of it; never fails."""
         ...

@@ -35,7 +35,26 @@ class Spool:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._refused_path = path.with_suffix(".refused.jsonl")
-        self._drafts = _read(path)
+        self.problems: tuple[str, ...] = ()
+        self._drafts = self._read()
+
+    def _read(self) -> list[Draft]:
+        """Reads what waits. A line that is no draft is moved aside: it neither blocks the others nor is lost."""
+        lines = self._path.read_bytes().split(b"\n") if self._path.exists() else [b""]
+        lines.pop()  # empty, or an append that was cut short and so never acknowledged
+        drafts, broken = [], []
+        for line in lines:
+            try:
+                drafts.append(decode_draft(line))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                broken.append(line)
+        if broken:
+            aside = self._path.with_suffix(".broken")
+            for line in broken:
+                _append_durably(aside, line + b"\n")
+            self.replace(drafts)
+            self.problems = (f"{len(broken)} lines of the spool were no drafts and are kept in {aside.name}.",)
+        return drafts
 
     def __len__(self) -> int:
         return len(self._drafts)
@@ -112,14 +131,6 @@ def _turn(row: Mapping[str, Any]) -> TurnReceipt:
             "decisions": tuple(DecisionRef(**decision) for decision in row["decisions"]),
         }
     )
-
-
-def _read(path: Path) -> list[Draft]:
-    if not path.exists():
-        return []
-    lines = path.read_bytes().split(b"\n")
-    lines.pop()  # empty, or an append that was cut short and so never acknowledged
-    return [decode_draft(line) for line in lines]
 
 
 def _append_durably(path: Path, line: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
@@ -11,6 +12,7 @@ from agent_host.receipts.drafts import CallCount, DecisionRef, MemoryUsage, Mode
 from agent_host.tracing.events import ModelCalled, ToolCalled, TurnEnded, TurnEvent, TurnStarted
 
 MEMORY_SERVER = "memory"
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MICRO = 1_000_000
 PRICE_LIMIT_USD = 1_000_000
 
@@ -70,6 +72,7 @@ def model_usage(calls: Sequence[ModelCalled], identity: Identity) -> ModelUsage:
         cache_write_tokens=sum(call.usage.cache_write_tokens for call in calls),
         cost_micro_usd=sum(call.cost_micro_usd or 0 for call in calls),
         estimated=bool(calls) and not priced_exactly,
+        priced=all(call.cost_micro_usd is not None for call in calls),
         calls=tuple(CallCount(kind, n) for kind, n in kinds.items()),
     )
 
@@ -78,11 +81,20 @@ def tool_usage(calls: Sequence[ToolCalled]) -> tuple[ToolUsage, ...]:
     """Counts tool calls by tool, server and status, in the order first seen."""
     rows: dict[tuple[str, str, bool], list[ToolCalled]] = {}
     for call in calls:
-        rows.setdefault((call.outcome.tool, call.outcome.server, call.outcome.is_error), []).append(call)
+        key = (ledger_name(call.outcome.tool), ledger_name(call.outcome.server), call.outcome.is_error)
+        rows.setdefault(key, []).append(call)
     return tuple(
         ToolUsage(tool, server, "error" if failed else "ok", len(group), _stated_cost(group))
         for (tool, server, failed), group in rows.items()
     )
+
+
+def ledger_name(name: str) -> str:
+    """Returns a tool's or server's name as the ledger may hold it, or `unknown`.
+
+    Names come from outside, a tool's even from a model; free text must not get onto the ledger (agent.md row 81).
+    """
+    return name if _NAME.fullmatch(name) else "unknown"
 
 
 def memory_usage(calls: Sequence[ToolCalled]) -> MemoryUsage:

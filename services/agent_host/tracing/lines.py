@@ -6,6 +6,7 @@ import hashlib
 import json
 from datetime import UTC, datetime
 
+from agent_host.mcp_clients.protocol import ToolOutcome
 from agent_host.providers.protocol import JsonValue
 from agent_host.tracing.events import ModelCalled, Notice, ToolCalled, TurnEnded, TurnEvent, TurnStarted
 from agent_host.tracing.redaction import redact, redact_text
@@ -43,7 +44,7 @@ def _members(event: TurnEvent) -> dict[str, JsonValue] | None:
         case ToolCalled():
             return _tool_members(event)
         case Notice():
-            return {"type": "notice", "text": event.text}
+            return {"type": "notice", "text": redact_text(event.text)}
         case TurnEnded():
             return {
                 "type": "turn_end",
@@ -88,7 +89,7 @@ def _tool_members(event: ToolCalled) -> dict[str, JsonValue]:
         "gen_ai.tool.call.id": event.call_id,
         "source": f"mcp:{outcome.server}",
         "args": arguments if len(as_text) <= ARGUMENTS_LIMIT else as_text[:ARGUMENTS_LIMIT],
-        "output": redact_text(outcome.content)[:OUTPUT_LIMIT],
+        "output": _readable(outcome)[:OUTPUT_LIMIT],
         "output_sha256": hashlib.sha256(outcome.content.encode("utf-8", "surrogatepass")).hexdigest(),
         "ok": not outcome.is_error,
         "duration_ms": outcome.duration_ms,
@@ -96,3 +97,10 @@ def _tool_members(event: ToolCalled) -> dict[str, JsonValue]:
     if outcome.is_error:
         members["error"] = redact_text(outcome.content)[:ERROR_LIMIT]
     return members
+
+
+def _readable(outcome: ToolOutcome) -> str:
+    """Returns what a tool answered without secrets: by name and by shape where there is structure, else by shape."""
+    if outcome.structured is None:
+        return redact_text(outcome.content)
+    return json.dumps(redact(outcome.structured), ensure_ascii=False, separators=(",", ":"))

@@ -8,6 +8,8 @@ import os
 import signal
 from dataclasses import replace
 
+import pytest
+
 from agent_host.gateways.conversation import converse
 from agent_host.gateways.readers import PromptInterruptedError
 from agent_host.gateways.screen import Screen
@@ -132,6 +134,38 @@ async def test_ctrl_c_twice_in_a_turn_quits_after_its_receipt() -> None:
 
     assert host.heard == ["wait"]
     assert shown.count("receipt 4 signed") == 1
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_to_stop_ends_the_running_turn_and_the_conversation(told: signal.Signals) -> None:
+    host = EchoHost()
+    out = io.StringIO()
+    talking = asyncio.ensure_future(converse(host, Typed("wait", "never"), Screen(out, live=False)))
+    await host.waiting.wait()
+
+    os.kill(os.getpid(), told)
+
+    assert await talking is False
+    assert host.heard == ["wait"]
+    assert out.getvalue().count("receipt 4 signed") == 1
+
+
+async def test_ctrl_c_cancels_a_command_that_hangs() -> None:
+    class Stuck(EchoHost):
+        async def tool_names(self) -> tuple[str, ...]:
+            self.waiting.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    host = Stuck()
+    talking = asyncio.ensure_future(talk("/tools", "hello", None, host=host))
+    await host.waiting.wait()
+
+    interrupt()
+    _, shown = await talking
+
+    assert host.heard == ["hello"]
+    assert "Cancelled." in shown
 
 
 async def test_ctrl_c_at_the_prompt_warns_once_and_then_quits() -> None:

@@ -30,6 +30,8 @@ def test_the_same_value_never_gives_the_same_commitment_twice() -> None:
         ("\ud800", b'"?"'),
         (2**53, b'"9007199254740992"'),
         (True, b"true"),
+        (float("nan"), b'"nan"'),
+        (float("-inf"), b'"-inf"'),
         ([1.5, None], b"[1.5,null]"),
         ({"k\udfff": ("a",)}, b'{"k?":["a"]}'),
     ],

@@ -19,7 +19,7 @@ PLAIN = TurnReceipt(
     input_hash="",
     reply_hash="",
     commitment="hmac-sha256",
-    model=ModelUsage("claude-sonnet-5-5", 900, 40, 0, 0, 3_300, estimated=True, calls=()),
+    model=ModelUsage("claude-sonnet-5-5", 900, 40, 0, 0, 3_300, estimated=True, priced=True, calls=()),
     tools=(),
     memory=MemoryUsage(0, 0, 0, 0, None),
     decisions=(),
@@ -59,9 +59,18 @@ def test_a_search_that_found_nothing_is_still_shown() -> None:
 
 
 def test_a_model_without_a_price_is_not_shown_as_free() -> None:
-    unpriced = replace(PLAIN, model=replace(PLAIN.model, cost_micro_usd=0), total_micro_usd=0)
+    unpriced = replace(PLAIN, model=replace(PLAIN.model, cost_micro_usd=0, priced=False), total_micro_usd=0)
 
-    assert "no price known" in receipt_line(unpriced, SIGNED)
+    line = receipt_line(unpriced, SIGNED)
+
+    assert "no price known" in line
+    assert "$0" not in line
+
+
+def test_a_call_that_used_no_tokens_of_a_priced_model_cost_nothing() -> None:
+    line = receipt_line(replace(PLAIN, model=replace(PLAIN.model, cost_micro_usd=0), total_micro_usd=0), SIGNED)
+
+    assert "no price known" not in line
 
 
 @pytest.mark.parametrize(
@@ -70,6 +79,7 @@ def test_a_model_without_a_price_is_not_shown_as_free() -> None:
         (SIGNED, "receipt 12 signed"),
         (ReceiptStatus(None, 3), "unsigned, queued (3)"),
         (ReceiptStatus(None, 0, refused="bad"), "unsigned, refused by the writer and set aside"),
+        (ReceiptStatus(None, 0, lost="No space left on device"), "unsigned and not kept: No space left on device"),
     ],
 )
 def test_the_last_part_says_what_became_of_the_receipt(status: ReceiptStatus, words: str) -> None:

@@ -46,7 +46,7 @@ RECEIPT = TurnReceipt(
     input_hash="a" * 64,
     reply_hash="e" * 64,
     commitment="hmac-sha256",
-    model=ModelUsage("offline-rules", 0, 0, 0, 0, 0, estimated=False, calls=(CallCount("loop", 1),)),
+    model=ModelUsage("offline-rules", 0, 0, 0, 0, 0, estimated=False, priced=True, calls=(CallCount("loop", 1),)),
     tools=(ToolUsage("memory_search", "memory", "ok", 1, None),),
     memory=MemoryUsage(1, 2, 0, 0, None),
     decisions=(DecisionRef("c_1", None),),
@@ -104,9 +104,14 @@ def test_a_refused_draft_is_kept_aside_with_its_reason(tmp_path: Path) -> None:
     assert len(spool) == 0
 
 
-def test_a_foreign_line_is_refused_not_skipped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", [b'{"kind":"gift"}', b"{", b'{"kind":"intent","turn_id":"t_1"}', b"[]", b"\xff"])
+def test_a_line_that_is_no_draft_is_kept_aside_and_blocks_nothing(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "spool.jsonl"
-    path.write_bytes(b'{"kind":"gift"}\n')
+    path.write_bytes(encode_draft(INTENT) + line + b"\n" + encode_draft(RECEIPT))
 
-    with pytest.raises(ValueError, match="unknown kind"):
-        Spool(path)
+    spool = Spool(path)
+
+    assert spool.drafts() == (INTENT, RECEIPT)
+    assert (tmp_path / "spool.broken").read_bytes() == line + b"\n"
+    assert spool.problems == ("1 lines of the spool were no drafts and are kept in spool.broken.",)
+    assert Spool(path).problems == ()

@@ -72,7 +72,7 @@ def test_calls_are_counted_by_kind_in_the_order_first_seen() -> None:
 def test_an_unknown_price_is_zero_and_estimated_never_simply_free() -> None:
     made = receipt(model_called(cost=None))
 
-    assert (made.model.cost_micro_usd, made.model.estimated) == (0, True)
+    assert (made.model.cost_micro_usd, made.model.estimated, made.model.priced) == (0, True, False)
 
 
 def test_the_offline_model_is_exactly_free() -> None:
@@ -94,6 +94,13 @@ def test_tools_are_grouped_by_name_server_and_status() -> None:
         ("memory_search", "memory", "error", 1),
         ("calendar_now", "calendar", "ok", 1),
     ]
+
+
+@pytest.mark.parametrize("name", ["tell ana: it is cancer", "x" * 65, "", "naïve", "a\nb"])
+def test_free_text_never_gets_onto_the_ledger_as_a_name(name: str) -> None:
+    made = receipt(tool_called(name, server=name, failed=True))
+
+    assert [(row.tool, row.provider) for row in made.tools] == [("unknown", "unknown")]
 
 
 def test_memory_counts_come_from_structured_answers_of_calls_that_worked() -> None:

@@ -70,6 +70,17 @@ def test_a_tool_call_keeps_the_hash_of_what_is_cut_and_hidden() -> None:
     assert "error" not in row
 
 
+def test_secrets_in_structured_output_are_hidden_by_name() -> None:
+    structured = {"password": "hunter2", "city": "Oslo"}
+    event = ToolCalled(
+        "u1", "x", {}, ToolOutcome("s", "x", json.dumps(structured), structured, is_error=False, duration_ms=1)
+    )
+
+    row = parsed(trace_line(event, "t_1", AT_MS))
+
+    assert row["output"] == '{"password":"***","city":"Oslo"}'
+
+
 def test_long_arguments_become_one_cut_string() -> None:
     row = parsed(trace_line(tool("ok", {"body": "y" * 1_000}), "t_1", AT_MS))
 
