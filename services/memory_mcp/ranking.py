@@ -49,8 +49,8 @@ class Weights:
     next_neighbour: float = 0.3
     episode: float = 0.6
     subject: float = 0.3
-    pool: int = 150
-    """Memories with the best lexical and episode parts that are looked at further; nothing is lost from 100 on."""
+    pool: int = 100
+    """Memories with the best lexical and episode parts that are looked at further; a larger pool finds nothing more."""
     floor: float = 0.2
     """Coverage that the best memory must reach for the query to be answered at all."""
     hit_floor: float = 0.1
@@ -209,11 +209,13 @@ def _pool(
     weights: Weights,
 ) -> list[int]:
     """Returns the memories worth a closer look, by the two parts that are cheap to know."""
-    best = max(tally.scores.values(), default=1.0)
-    rough = (
-        (tally.scores[number] / best + weights.episode * episodes.get(tally.places[number][0], 0.0), number)
-        for number in eligible
-    )
+    scores, places = tally.scores, tally.places
+    scale = 1 / max(scores.values(), default=1.0)
+    if episodes:
+        lift = {episode: weights.episode * score for episode, score in episodes.items()}
+        rough = [(scores[number] * scale + lift.get(places[number][0], 0.0), number) for number in eligible]
+    else:
+        rough = [(scores[number], number) for number in eligible]
     return [number for _, number in heapq.nlargest(weights.pool, rough)]
 
 
