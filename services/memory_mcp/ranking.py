@@ -3,7 +3,8 @@
     score = lexical + .6 · best neighbour + .3 · best next neighbour + .6 · episode + .3 · subject named
 
 * `lexical` is BM25 over the live memories of the searched scope, divided by the query's best. The statistics are those
-  of the scope alone: what another scope holds changes neither order nor cost.
+  of the scope alone: what another scope holds changes neither order nor cost. That is why the index is a table of our
+  own and not SQLite's FTS5, whose bm25() counts over everything in the file and has its b fixed (recall@10 .74 then).
 * Neighbours are the memories one and two places away in the same conversation: the answer often stands next to the
   words of the question.
 * `episode` is BM25 over the conversation as a whole, divided by its best.

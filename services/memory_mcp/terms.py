@@ -94,8 +94,8 @@ def tokens(text: str) -> Iterator[Token]:
     for match in _TOKEN.finditer(text):
         if match["run"]:
             yield _run_token(match.start(), fold(match["run"]))
-        else:
-            yield Token(match.start(), match.end(), *_filed_under(match["word"]))
+        elif (filed := _filed_under(match["word"]))[0]:
+            yield Token(match.start(), match.end(), *filed)
 
 
 def indexed(parts: Iterable[str]) -> IndexedText:
@@ -139,16 +139,16 @@ def fold(word: str) -> str:
     if word.isascii():
         return word.lower()
     apart = unicodedata.normalize("NFKD", word).casefold()
-    return unicodedata.normalize("NFKC", _ACCENTS.sub("", apart))
+    return "".join(unicodedata.normalize("NFKC", _ACCENTS.sub("", apart)).split())
 
 
 @lru_cache(maxsize=20_000)
 def _filed_under(written: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-    """Returns the parts and compounds of a word, and whether it is a stop word."""
+    """Returns the parts and compounds of a word, and whether it is a stop word; no parts when it is marks alone."""
     plain = _CONTRACTED.sub("", fold(written))
     pieces = [piece for piece in _JOINT.split(plain) if piece]
     parts = tuple(stem(_ORDINAL.sub(r"\1", piece)) for piece in pieces)
-    if plain == pieces[0]:
+    if [plain] == pieces or not pieces:
         return parts, (), plain in STOP_WORDS
     return parts, (plain,) if len(plain) <= MAX_COMPOUND_CHARACTERS else (), False
 

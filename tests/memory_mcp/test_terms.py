@@ -76,7 +76,7 @@ def test_a_run_without_spaces_is_filed_as_characters_and_pairs() -> None:
     assert indexed(["用户身"]).counts == {"用": 1, "户": 1, "身": 1, "用户": 1, "户身": 1}
 
 
-@pytest.mark.parametrize("query", ["", "  ", "*", "🎉", '"', "()", "--", "…"])
+@pytest.mark.parametrize("query", ["", "  ", "*", "🎉", '"', "()", "--", "…", "\u0300"])
 def test_a_query_without_a_word_has_no_terms(query: str) -> None:
     assert query_terms(query).all == ()
 
