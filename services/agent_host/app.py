@@ -58,14 +58,15 @@ class Host:
         """
         self.host_settings = host_settings(settings)
         require_key(self.host_settings)
-        read_servers(self.host_settings.mcp_config, environ)  # a mistake shows now, not in the middle of a conversation
         settings.zone()
+        folder = settings.home.folder("host")
+        read_servers(self.host_settings.mcp_config, environ)  # a mistake shows now, not in the middle of a conversation
         self._settings = settings
         self._environ = environ
         self._gateway = gateway
         self._session = Session(new_session_id(), self.host_settings.history_turns)
         self._resources = AsyncExitStack()
-        lock = HomeLock(settings.home.folder("host") / "lock", settings.home.path)
+        lock = HomeLock(folder / "lock", settings.home.path)
         self._resources.callback(lock.release)
         self._parts: asyncio.Future[TurnParts] | None = None
 

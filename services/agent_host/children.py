@@ -19,6 +19,7 @@ from agent_host.errors import ConfigurationError
 
 SOCKET_PATH_LIMIT = 100  # bytes; sockaddr_un holds 108 on Linux and 104 on macOS
 _STOP_S = 5.0
+_URI_CHARACTERS = frozenset("%?#")  # gRPC reads a target as a URI
 
 
 class Child:
@@ -67,13 +68,15 @@ class Child:
 
 
 def socket_path(folder: Path, name: str) -> Path:
-    """Returns where a Unix socket lies: in `folder`, or in the system's runtime folder when that path is too long.
+    """Returns where a Unix socket lies: in `folder`, or in the system's runtime folder when that path cannot be one.
+
+    A path cannot be one when it is too long, or has characters that gRPC reads otherwise.
 
     Raises:
         ConfigurationError: the runtime folder belongs to somebody else or is open to others.
     """
     path = folder / name
-    if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT:
+    if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT and not set(str(path)) & _URI_CHARACTERS:
         return path
     home_key = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
     runtime = platformdirs.user_runtime_path("prometheus-agent", appauthor=False) / home_key

@@ -54,6 +54,19 @@ def serve(context: typer.Context) -> None:
 
 
 @app.command()
+def health(
+    address: Annotated[str, typer.Argument(help="Where the writer listens: unix:PATH or HOST:PORT.")],
+) -> None:
+    """Ask a running writer whether it serves; exit 0 when it does, else 1."""
+    from receipt_writer.health import is_serving
+    from receipt_writer.listen import parse_address
+
+    serving = is_serving(parse_address(address))
+    sys.stdout.write("SERVING\n" if serving else "NOT SERVING\n")
+    raise typer.Exit(0 if serving else 1)
+
+
+@app.command()
 def keygen(
     home: HomeOption = None,
     substrate_id: Annotated[str | None, typer.Option(help="The ledger's name for good; default: a random one.")] = None,

@@ -70,6 +70,16 @@ def interrupted_draft(intent: Intent, decisions: DecisionSpan) -> dict[str, obje
     }
 
 
+def is_late_report(recorded: Mapping[str, object], draft: Mapping[str, object]) -> bool:
+    """Say whether a draft is the true report of a turn that the writer had to record as interrupted.
+
+    A report may come late, out of a host's spool. It costs no receipt: it is appended as a further entry of the turn,
+    and both stand.
+    """
+    given_up = recorded.get("outcome") == "interrupted" and recorded.get("replyHash") == ZERO_HASH
+    return given_up and draft.get("outcome") != "interrupted" and recorded["inputHash"] == draft.get("inputHash")
+
+
 def check_intent(intent: Intent) -> None:
     """Accept an intent only when an interrupted entry could be made of it later, since nobody is asked then.
 

@@ -23,6 +23,7 @@ from receipt_writer.intents import (
     check_intent,
     encode_intent,
     interrupted_draft,
+    is_late_report,
 )
 from receipt_writer.storage.protocol import Batch, Mark
 
@@ -160,7 +161,8 @@ class Ledger:
         index = self.indexes[command.layer]
         key = index.key_of(command.draft)
         earlier = self._recorded(plan, command.layer, key, recall)
-        if earlier:
+        late = earlier is not None and is_late_report(earlier.draft, command.draft)
+        if earlier and not late:
             if earlier.draft != command.draft:
                 raise _taken(index.key_member, key, "was recorded")
             return earlier
@@ -176,7 +178,7 @@ class Ledger:
             )
         except (SchemaError, EncodingError) as error:
             raise DraftRefusedError(f"The draft was refused: {error}") from error
-        if command.layer == TURN_LAYER and key not in self.intents and key not in plan.begun:
+        if command.layer == TURN_LAYER and not late and key not in self.intents and key not in plan.begun:
             raise NotPossibleYetError(f"Turn {key} never began here; send BeginTurn first, then this report again.")
         plan.entries.setdefault(command.layer, []).append(entry)
         plan.heads[command.layer] = head

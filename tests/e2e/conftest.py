@@ -13,6 +13,20 @@ import pytest
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
 
+SLOW_SERVER = """
+import asyncio
+from fastmcp import FastMCP
+
+server = FastMCP("search")
+
+@server.tool
+async def search_web(query: str) -> str:
+    await asyncio.sleep(600)
+    return query
+
+server.run(show_banner=False)
+"""
+
 
 @dataclass(frozen=True)
 class Person:

@@ -86,7 +86,7 @@ def test_receipts_can_be_listed_shown_and_verified_from_the_command_line(spoken:
     assert b"memory_remember" in shown.stdout
     document = json.loads(as_json.stdout)
     assert document["turn"]["decisions"]["n"] == len(document["decisions"])
-    assert verified.stdout.strip().endswith(b"PASS: turns, decisions")
+    assert verified.stdout.strip().endswith(b"VERDICT PASS: turns, decisions")
 
 
 @pytest.mark.parametrize("chain", CHAINS)
@@ -102,9 +102,21 @@ def test_one_flipped_byte_is_found_and_named(spoken: Person, tmp_path: Path, cha
 
     verified = person.run("agent-host", "receipts", "verify", "--json")
 
-    report = json.loads(verified.stdout)[chain]
-    assert verified.returncode == 1
-    assert (report["verdict"], report["id"], report["check"]) == ("TAMPERED", 2, "hash")
+    document = json.loads(verified.stdout)
+    report = document["chains"][chain]
+    assert verified.returncode == document["exit"] == 1
+    assert (document["verdict"], report["id"], report["check"]) == ("TAMPERED", 2, "hash")
+
+
+def test_a_chain_that_was_deleted_is_never_a_pass(spoken: Person, tmp_path: Path) -> None:
+    shutil.copytree(spoken.home / "receipts", tmp_path / "home" / "receipts")
+    person = Person(tmp_path / "home", tmp_path)
+    (person.home / "receipts" / "chains" / "decisions.jsonl").unlink()
+
+    verified = person.run("agent-host", "receipts", "verify")
+
+    assert verified.returncode == 2
+    assert b"VERDICT NOT CHECKED: decisions" in verified.stdout.splitlines()[-1]
 
 
 def test_what_was_said_is_nowhere_on_the_ledger(spoken: Person) -> None:

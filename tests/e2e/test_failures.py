@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import BIN, Person
+from tests.e2e.conftest import BIN, SLOW_SERVER, Person
 
 PATIENCE_S = 20.0
 
@@ -188,9 +188,48 @@ def test_no_process_is_left_behind_when_the_host_is_killed(person: Person, told:
         assert len(person.processes()) > 1
 
         chat.send_signal(told)
-        chat.wait(PATIENCE_S)
+        status = chat.wait(PATIENCE_S)
 
         assert eventually(lambda: person.processes() == []), person.processes()
+    assert status == (-signal.SIGKILL if told == signal.SIGKILL else 128 + signal.SIGTERM)
+
+
+def test_a_piped_conversation_can_be_quit_while_its_input_stays_open(person: Person) -> None:
+    with start_chat(person) as chat:
+        say(chat, "What is 2 + 3?")
+        assert chat.stdin is not None
+        chat.stdin.write(b"/quit\n")
+        chat.stdin.flush()
+        status = chat.wait(PATIENCE_S)
+        error = chat.stderr.read() if chat.stderr else None
+
+    assert (status, error) == (0, b"")
+
+
+def test_ctrl_c_twice_ends_a_piped_conversation_while_its_input_stays_open(person: Person) -> None:
+    with start_chat(person) as chat:
+        say(chat, "What is 2 + 3?")
+        assert chat.stdout is not None
+        chat.send_signal(signal.SIGINT)
+        while b"Press Ctrl-C again" not in chat.stdout.readline():
+            assert chat.poll() is None
+        chat.send_signal(signal.SIGINT)
+        status = chat.wait(PATIENCE_S)
+        error = chat.stderr.read() if chat.stderr else None
+
+    assert (status, error) == (0, b"")
+
+
+def test_modules_in_the_working_folder_are_never_run(person: Person) -> None:
+    for name in ("secrets", "queue", "verifier", "fastmcp"):
+        (person.folder / f"{name}.py").write_text(f"open({str(person.folder / 'ran')!r}, 'a').write({name!r})")
+
+    done = person.run("agent-host", "ask", "What is 2 + 3?")
+    verified = person.run("agent-host", "receipts", "verify")
+
+    assert b"receipt 1 signed" in done.stdout
+    assert verified.returncode == 0
+    assert not (person.folder / "ran").exists()
 
 
 def test_a_writer_killed_between_turns_costs_no_receipt(person: Person) -> None:
@@ -224,27 +263,26 @@ def test_a_writer_that_hangs_leaves_the_receipt_in_the_spool_until_it_can_be_sig
 
 
 def test_a_host_killed_in_a_turn_leaves_an_interrupted_entry(person: Person) -> None:
+    script = person.folder / "slow.py"
+    script.write_text(SLOW_SERVER)
+    person.home.mkdir()
+    servers = {"search": {"command": str(BIN / "python"), "args": [str(script)]}}
+    (person.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     with start_chat(person) as chat:
-        say(chat, "hello")
-        os.kill(writer_pid(person), signal.SIGSTOP)
         assert chat.stdin is not None
-        chat.stdin.write(b"What is 2 + 3?\n")
+        chat.stdin.write(b"Search the web for slow things\n")
         chat.stdin.flush()
-        trace = person.home / "host" / "traces"
-        assert eventually(lambda: sum(path.read_text().count('"turn_start"') for path in trace.glob("*.jsonl")) == 2)
+        decisions = person.home / "receipts/chains/decisions.jsonl"
+        assert eventually(lambda: decisions.exists() and decisions.read_bytes().count(b"\n") == 1)
         chat.kill()
         chat.wait(PATIENCE_S)
-        os.kill(writer_pid(person), signal.SIGCONT)
         assert eventually(lambda: person.processes() == [])
 
     person.chat("hello again")
 
     turns = (person.home / "receipts/chains/turns.jsonl").read_text().splitlines()
-    outcomes = [json.loads(line)["outcome"] for line in turns]
-    assert outcomes in (
-        ["replied", "interrupted", "replied"],
-        ["replied", "replied"],
-    )  # it may not have reached the writer
+    assert [json.loads(line)["outcome"] for line in turns] == ["interrupted", "replied"]
+    assert json.loads(turns[0])["decisions"] == {"n": 1, "firstId": 1, "lastId": 1}
     assert person.run("agent-host", "receipts", "verify").returncode == 0
 
 

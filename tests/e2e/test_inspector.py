@@ -22,15 +22,21 @@ ERAS = ["legacy", "modern"]
 
 def inspect(person: Person, *words: str) -> tuple[int, dict[str, Any]]:
     done = subprocess.run(
-        [str(NODE_BIN / "mcp-inspector"), "--cli", *words, "--format", "json"],
+        [str(NODE_BIN / "mcp-inspector"), "--cli", *words, *_environment(person), "--format", "json"],
         capture_output=True,
         cwd=person.folder,
         env={**person.environ, "PATH": f"{NODE_BIN}{os.pathsep}{os.environ['PATH']}"},
         timeout=50,
         check=False,
     )
-    document: dict[str, Any] = json.loads(done.stdout)
-    return done.returncode, document
+    document: dict[str, Any] = json.loads(done.stdout or done.stderr)
+    return done.returncode, document.get("result", document)
+
+
+def _environment(person: Person) -> list[str]:
+    """The Inspector hands a server only what it is told to."""
+    names = ("PROMETHEUS_HOME", "PROMETHEUS_TIMEZONE")
+    return [word for name in names for word in ("-e", f"{name}={person.environ[name]}")]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pexpect
 
-from tests.e2e.conftest import BIN, Person
+from tests.e2e.conftest import BIN, SLOW_SERVER, Person
 
 PROMPT = "you >"
 RECEIPT = re.compile(r"receipt (\d+) signed")
@@ -21,7 +21,7 @@ def terminal(person: Person) -> Iterator[pexpect.spawn[str]]:
         str(BIN / "agent-host"),
         ["chat"],
         cwd=str(person.folder),
-        env=person.environ,
+        env={**person.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},  # nobody answers cursor questions here
         encoding="utf-8",
         timeout=30,
         dimensions=(40, 100),
@@ -98,21 +98,6 @@ def test_ctrl_d_leaves(person: Person) -> None:
         assert child.exitstatus == 0
 
 
-SLOW_SERVER = """
-import asyncio
-from fastmcp import FastMCP
-
-server = FastMCP("search")
-
-@server.tool
-async def search_web(query: str) -> str:
-    await asyncio.sleep(600)
-    return query
-
-server.run(show_banner=False)
-"""
-
-
 def test_ctrl_c_cancels_a_hanging_tool_call_and_the_turn_is_receipted_as_cancelled(person: Person) -> None:
     script = person.folder / "slow.py"
     script.write_text(SLOW_SERVER)
@@ -134,3 +119,4 @@ def test_ctrl_c_cancels_a_hanging_tool_call_and_the_turn_is_receipted_as_cancell
         assert leave(child) == 0
     turns = (person.home / "receipts/chains/turns.jsonl").read_text().splitlines()
     assert [json.loads(line)["outcome"] for line in turns] == ["cancelled", "replied"]
+    assert [(row["tool"], row["status"]) for row in json.loads(turns[0])["tools"]] == [("search_web", "error")]

@@ -166,6 +166,28 @@ def test_a_silent_turn_becomes_an_interrupted_entry_with_its_decisions() -> None
     assert list(book.ledger.intents) == [ulid("t_", 2)]
 
 
+def test_a_report_that_comes_after_its_turn_was_given_up_is_appended_and_both_stand() -> None:
+    book = Book()
+    book.run(Begin(intent(1, deadline_ms=1000)))
+    (silent,) = book.ledger.silent_turns(START_MS + 1000)
+    interrupted = entry(book.run_one(book.ledger.interruption(silent)))
+
+    late = entry(book.run_one(append_turn(1)))
+
+    assert (interrupted.id, late.id) == (1, 2)
+    assert entry(book.run_one(append_turn(1))).line == late.line
+    refusal(book.run_one(append_turn(1, outcome="failed")), AlreadyRecordedError)
+
+
+@pytest.mark.parametrize("change", [{"outcome": "interrupted"}, {"inputHash": "9" * 64}])
+def test_a_late_report_of_another_turn_or_of_nothing_new_is_refused(change: dict[str, Any]) -> None:
+    book = Book()
+    book.run(Begin(intent(1)))
+    book.run(book.ledger.interruption(intent(1)))
+
+    refusal(book.run_one(append_turn(1, **change)), AlreadyRecordedError)
+
+
 def test_a_restart_gives_up_the_turns_that_have_not_reported() -> None:
     book = Book()
     book.run(Begin(intent(1)), append_turn(1))

@@ -94,6 +94,18 @@ async def test_one_ready_line_is_all_it_says(folder: Path) -> None:
     assert line.endswith(f"ready: receipt-writer serves turns (0), decisions (0) on unix:{folder}/w.sock")
 
 
+async def test_health_says_whether_a_writer_serves(folder: Path) -> None:
+    async with started(folder) as writer:
+        command = (sys.executable, "-m", "receipt_writer", "health", writer.listen)
+        asked = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
+        assert (await asked.communicate())[0] == b"SERVING\n"
+        assert asked.returncode == 0
+        await writer.end(signal.SIGTERM)
+    asked = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
+    assert (await asked.communicate())[0] == b"NOT SERVING\n"
+    assert asked.returncode == 1
+
+
 async def test_it_leaves_when_its_stdin_ends(folder: Path) -> None:
     async with started(folder, "", "--exit-with-stdin") as writer:
         await writer.stub.AppendDecision(decision_request(1))

@@ -46,7 +46,7 @@ class _Interrupts:
 
     def press(self) -> None:
         self.presses += 1
-        if self.running is not None and self.presses == 1:
+        if self.running is not None:
             self.running.cancel()
 
     def stop(self) -> None:

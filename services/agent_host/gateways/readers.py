@@ -92,14 +92,8 @@ class PromptReader:
         from prompt_toolkit import PromptSession
 
         self._session: PromptSession[str] = PromptSession()
-        self._session.app.after_render += lambda _: self._tell_ready()
         self._prompt = prompt
         self._on_ready: Callable[[], object] | None = on_ready
-
-    def _tell_ready(self) -> None:
-        if self._on_ready is not None:
-            on_ready, self._on_ready = self._on_ready, None
-            on_ready()
 
     async def read(self) -> str | bytes | None:
         """Returns what the person typed; None for Ctrl-D.
@@ -107,6 +101,9 @@ class PromptReader:
         Raises:
             PromptInterruptedError: the person pressed Ctrl-C.
         """
+        if self._on_ready is not None:  # the loop comes to it when the prompt waits for its first key
+            asyncio.get_running_loop().call_soon(self._on_ready)
+            self._on_ready = None
         try:
             return await self._session.prompt_async(self._prompt, handle_sigint=False)
         except EOFError:
