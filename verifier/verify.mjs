@@ -33,7 +33,7 @@ const [VERSION, SELF] = ['0.1.0', fileURLToPath(import.meta.url)];
 // A verdict's place is its exit code (RF-22); 2 is a usage or I/O error, told on stderr without a report.
 const EXITS = 'PASS TAMPERED - UNANCHORED TRUNCATED FORKED TORN_TAIL STALE MALFORMED UNSUPPORTED'.split(' ');
 const [MAX_LINE_BYTES, MAX_STRING_BYTES, MAX_DEPTH] = [65_536, 4_096, 32];
-const [BLOCK_BYTES, PARALLEL_BYTES] = [1 << 16, 4 << 20]; // a smaller file is judged before workers would have started
+const [BLOCK_BYTES, PARALLEL_BYTES] = [1 << 15, 4 << 20]; // a smaller file is judged before workers would have started
 const MAX_KEYS_LISTED = 64; // a hostile chain may carry a key an entry; memory stays flat
 
 // --- Grammar (RF-1 to RF-9, RF-11): all members in order; only the newest form has what stands in <>; as in verify.py.
@@ -66,7 +66,7 @@ const BELOW_TOP = [...TOP].map((digit, i) => `${TOP.slice(0, i)}[${i ? 0 : 1}-${
 const POSITIVE = `(?:[1-9][0-9]{0,14}(?![0-9])|${BELOW_TOP.filter((_, i) => TOP[i] !== '0').join('|')}|${TOP})`;
 const COUNT = `(?:0|${POSITIVE})`;
 const INSTANT = '(?:19[7-9][0-9]|[2-9][0-9]{3})-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9][.][0-9]{3}Z';
-const [BASE64_32, BASE64_64] = ['[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=', '[A-Za-z0-9+/]{85}[AQgw]==']; // unused bits zero
+const [BASE64_32, BASE64_64] = ['[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=', '[A-Za-z0-9+/]{85}[AQgw]==']; // canonical
 const TERMINALS = { // what stands in () a check needs
   ID: `(${POSITIVE})`, TIME: `(${COUNT})`, ISO: `"(${INSTANT})"`, LINK: '"([0-9a-f]{64})"', HASH: '"[0-9a-f]{64}"',
   TEXT: STRING, KEBAB: '"(?=[^"]{1,128}")[a-z0-9]+(?:-[a-z0-9]+)*"', TENANT: '"((?!-")[a-z0-9.-]{1,192})"',
@@ -119,7 +119,7 @@ export function readLine(line, layer) {
 // --- Diagnosis (RF-21): why a line is not of the grammar. This names faults; it never accepts.
 
 const SCALAR = `(?:""|0|-?${POSITIVE}|true|false|null)`;
-const QUOTED = new RegExp(`${STRING.slice(0, -1)}(")|"(.*)`, 'gs'); // a whole string, or one that breaks off and the rest
+const QUOTED = new RegExp(`${STRING.slice(0, -1)}(")|"(.*)`, 'gs'); // a whole string, or the rest from a bad one on
 const FLAT = new RegExp(raw`\{(?:"":${SCALAR}(?:,"":${SCALAR})*)?\}|\[(?:${SCALAR}(?:,${SCALAR})*)?\]`, 'g');
 const VERSIONS = new RegExp(
   raw`,"attestation":\{"algorithm":(${STRING}),"publicKey":${STRING},"signature":${STRING},` +
@@ -136,7 +136,7 @@ function isUtf8(line) {
 /** Whether a string holds more than 4,096 bytes; an escape counts as the byte it stands for (RF-4). */
 function hasLongString(line) {
   const limit = MAX_STRING_BYTES + '""'.length;
-  const strings = line.length > limit ? line.match(new RegExp(STRING, 'g')) : [];
+  const strings = (line.length > limit && line.match(new RegExp(STRING, 'g'))) || [];
   return strings.some((text) => text.length > limit && text.replace(new RegExp(ESCAPE, 'g'), 'x').length > limit);
 }
 
@@ -146,8 +146,10 @@ function hasLongString(line) {
  * Repeated and misplaced members pass here: the schema refuses them.
  */
 function isCanonicalJson(line) {
-  let skeleton = line.replace(QUOTED, '"$1$2');
-  for (let depth = 0; depth < MAX_DEPTH; depth += 1) skeleton = skeleton.replace(FLAT, 'null');
+  let [skeleton, before] = [line.replace(QUOTED, '"$1$2'), ''];
+  for (let depth = 0; depth < MAX_DEPTH && skeleton !== before; depth += 1) {
+    [before, skeleton] = [skeleton, skeleton.replace(FLAT, 'null')];
+  }
   return new RegExp(`^${SCALAR}$`).test(skeleton);
 }
 
@@ -186,6 +188,7 @@ export function ed25519Holds(key, message, signature) {
 
 // --- Checks (RF-20), in the norm's order. `before` is the entry of the line before, null when that is malformed.
 
+/** SHA-256 of bytes, in a buffer or a latin1 string, as hex or as such a string. */
 const sha256 = (bytes, encoding = 'hex') => createHash('sha256').update(bytes, 'latin1').digest(encoding);
 const bytesOf = (base64) => Buffer.from(base64, 'base64');
 
@@ -272,7 +275,9 @@ function join(found, block, sizes) {
   }
   for (const [check, n] of Object.entries(block.faults)) count(found.faults, check, n);
   found.entries += block.entries;
-  Object.assign(found, { bad: found.bad ?? block.bad, first: found.first ?? block.first, last: block.last ?? found.last });
+  found.bad ??= block.bad;
+  found.first ??= block.first;
+  found.last = block.last ?? found.last;
 }
 
 /** Cuts a file into blocks of whole lines and notes its size and torn tail; 0x0A is the only line break (RF-1). */
@@ -333,8 +338,8 @@ function findFork(chain, copy) {
 // --- Evidence (RF-17 to RF-19): what the person brings from outside. Whatever is wrong with it is a usage error.
 
 const POLICY = new RegExp( // what a policy is, its members sorted and defaults filled in (RF-18)
-  raw`^\{"keys":\[(?:\{"fromId":${COUNT},"publicKey":"${BASE64_32}","toId":(?:null|${COUNT}),"use":"(?:entry|checkpoint)"\},?)*\],` +
-  raw`"origin":"(?=[^"]{5,200}")([a-z0-9.-]+/([a-z0-9.-]+)/([a-z0-9.-]+))",` +
+  raw`^\{"keys":\[(?:\{"fromId":${COUNT},"publicKey":"${BASE64_32}","toId":(?:null|${COUNT}),` +
+  raw`"use":"(?:entry|checkpoint)"\},?)*\],"origin":"(?=[^"]{5,200}")([a-z0-9.-]+/([a-z0-9.-]+)/([a-z0-9.-]+))",` +
   raw`"quorum":(${COUNT}),"witnesses":\[(?:"[ !#-\[\]-~]*",?)*\]\}$`,
 );
 const POLICY_FORM = `it is not {"origin": "<substrateId>/<chain>/<tenantId>", "keys": [{"publicKey": "<base64>", "use":
@@ -350,16 +355,17 @@ class UsageError extends Error {}
 
 /** Reads a policy's origin, chain, tenant and keys; throws UsageError for anything but exactly a policy. */
 function readPolicy(file) {
-  const [text, sorted] = [fs.readFileSync(file, 'utf8'), (members) => Object.fromEntries(Object.entries(members).sort())];
-  const [names, bare] = [text.match(/"(?:[^"\\]|\\.)*"\s*:/g), text.replace(/"(?:[^"\\]|\\.)*"/g, '""')];
+  const sorted = (members) => Object.fromEntries(Object.entries(members).sort());
+  const [text, string] = [fs.readFileSync(file, 'utf8'), /"(?:[^"\\]|\\.)*"(\s*:)?/g];
   let [policy, keys] = [{}, []];
   try {
-    policy = JSON.parse(text);
-    const once = [policy, ...policy.keys].flatMap(Object.keys).length === names.length; // no member is repeated
-    const exact = once && !/[.eE]|[0-9]{17}/.test(bare); // and no number rounded
-    keys = policy.keys.map((key) => sorted({ fromId: 1, toId: null, ...key }));
-    policy = exact ? sorted({ quorum: 0, witnesses: [], ...policy, keys }) : {};
-  } catch { /* what is left does not match */ }
+    const told = JSON.parse(text);
+    const names = [...text.matchAll(string)].filter(([, colon]) => colon);
+    const once = [told, ...told.keys].flatMap(Object.keys).length === names.length; // no member is repeated
+    const exact = !/[.eE]|[0-9]{17}/.test(text.replace(string, '')); // no number is rounded
+    keys = told.keys.map((key) => sorted({ fromId: 1, toId: null, ...key }));
+    if (once && exact) policy = sorted({ quorum: 0, witnesses: [], ...told, keys });
+  } catch { /* an empty policy is none */ }
   const [, origin, chain, tenant, quorum] = POLICY.exec(JSON.stringify(policy)) ?? [];
   if (quorum !== '0') throw new UsageError(`${file}: ${POLICY_FORM}`);
   return { origin, chain, tenant, keys };
@@ -374,11 +380,12 @@ function readCheckpoint(file, { origin, keys }) {
   const ours = lines.split('\n').map((line) => line.split(' ')).filter(([, name]) => name === log);
   const holds = keys.filter((key) => maySign(key, 'checkpoint', Math.max(Number(size), 1))).flatMap(({ publicKey }) => {
     const key = bytesOf(publicKey);
-    const id = sha256(`${log}\n\x01${key.toString('latin1')}`).slice(0, 8);
+    const id = sha256(Buffer.concat([Buffer.from(`${log}\n\x01`), key])).slice(0, 8);
     const blobs = ours.map(([, , blob]) => bytesOf(blob)).filter((blob) => blob.toString('hex', 0, 4) === id);
     return blobs.map((blob) => ed25519Holds(key, Buffer.from(text, 'latin1'), blob.subarray(4)));
   });
-  if (!holds.length || holds.includes(false)) throw new UsageError(`${file}: no checkpoint key of the policy signed it`);
+  const signed = holds.length && holds.every(Boolean);
+  if (!signed) throw new UsageError(`${file}: no checkpoint key of the policy signed it`);
   return { size: Number(size), root: bytesOf(root).toString('hex') };
 }
 
@@ -420,8 +427,10 @@ function decide(request, copies, fork, nowMs) {
 
 // --- Report: numbers, hashes, times and words of this file, never an entry's text, so that no terminal obeys it.
 
-const LABELS = { id: 'Ids contiguous', link: 'Hash chain', tenant: 'One tenant', hash: 'Body hashes', time: 'Timestamps',
-  key: 'Trust anchor', signature: 'Signatures' };
+const LABELS = {
+  id: 'Ids contiguous', link: 'Hash chain', tenant: 'One tenant', hash: 'Body hashes', time: 'Timestamps',
+  key: 'Trust anchor', signature: 'Signatures',
+};
 
 const entryKeys = (request) => request.keys.filter(({ use }) => use === 'entry').map(({ publicKey }) => publicKey);
 
@@ -438,7 +447,7 @@ function summarise(request, copies, fork, { name, id, check, offset }) {
     rootHash: sound ? rootOf(chain.tree) : null,
     earliest: chain.first?.iso ?? null,
     latest: chain.last?.iso ?? null,
-    keys: [...listed].map((key) => ({ fingerprint: sha256(bytesOf(key).toString('latin1')), entries: chain.keys[key] ?? 0 })),
+    keys: [...listed].map((key) => ({ fingerprint: sha256(bytesOf(key)), entries: chain.keys[key] ?? 0 })),
     checkpoints: request.checkpoints.map((signed) => ({ size: signed.size, ok: sound ? meets(copies, signed) : null })),
     anchor: null,
     notes: [
@@ -458,7 +467,8 @@ function page(request, chain, report) {
   const skipped = [request.keys.length || 'key', request.full || 'signature'];
   const words = { true: 'ok    ', false: 'FAIL  ', null: '-     ' };
   const met = { true: 'met', false: 'not met', null: 'not compared' };
-  const where = ['id', 'check', 'offset'].filter((name) => report[name] !== null).map((name) => `, ${name} ${report[name]}`);
+  const told = ['id', 'check', 'offset'].filter((name) => report[name] !== null);
+  const where = told.map((name) => `, ${name} ${report[name]}`).join('');
   return [
     'RECEIPT CHAIN VERIFICATION\n',
     `Chain file        ${path.basename(request.chains[0]).replace(/[^ -~]/gu, '?')}, ${chain.fileBytes} bytes`,
@@ -478,7 +488,7 @@ function page(request, chain, report) {
     `Root hash         ${report.rootHash ?? 'none'}`,
     `Earliest          ${report.earliest ?? 'none'}`,
     `Latest            ${report.latest ?? 'none'}\n`,
-    `VERDICT           ${report.verdict} (exit ${report.exit})${where.join('')}\n`,
+    `VERDICT           ${report.verdict} (exit ${report.exit})${where}\n`,
     ...report.notes.map((note) => `Note: ${note}`),
     'What a PASS does not prove: that a record is true, that every act was recorded, that the clock was right',
     'before the first anchor, or (without a checkpoint) that nothing was cut from the end.\n',
@@ -491,25 +501,27 @@ const [COUNTS, AGES] = [/^[0-9]{1,15}$/, /^([0-9]{1,15})([smhd])$/];
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const OPTIONS = Object.fromEntries([
   ...['policy', 'min-entries', 'max-age', 'level', 'layer'].map((name) => [name, { type: 'string' }]),
-  ...['trusted-key', 'checkpoint'].map((name) => [name, { type: 'string', multiple: true, default: [] }]),
+  ...['trusted-key', 'checkpoint'].map((name) => [name, { type: 'string', multiple: true }]),
   ...['json', 'version', 'help'].map((name) => [name, { type: 'boolean' }]),
 ]);
 
 /** Reads the files the command line names; throws UsageError, or the system's error when one cannot be read. */
 function readRequest(given, chains, threads) {
   const expect = (holds, sentence) => { if (!holds) throw new UsageError(sentence); };
-  const { level = 'full', layer: asked = '', 'min-entries': least = '0', 'max-age': age = '0s', 'trusted-key': more } = given;
+  const { level = 'full', layer: asked, 'min-entries': least = '0', 'max-age': age = '0s' } = given;
+  const { 'trusted-key': more = [], checkpoint: files = [] } = given;
   expect(chains.length === 1 || chains.length === 2, 'give one chain file or two copies of it');
   expect(['chain', 'full'].includes(level), `--level is chain or full; ${level} is not known to this version`);
-  expect(!asked || Object.hasOwn(GRAMMARS, asked), `--layer is ${Object.keys(GRAMMARS).join(' or ')}, not ${asked}`);
+  expect(asked === undefined || Object.hasOwn(GRAMMARS, asked), `--layer is L10 or L12, not ${asked}`);
   expect(COUNTS.test(least), `--min-entries takes a whole number, not ${least}`);
   expect(AGES.test(age), `--max-age takes a number and s, m, h or d, such as 24h, not ${age}`);
   expect(more.every((key) => new RegExp(`^${BASE64_32}$`).test(key)), '--trusted-key takes the base64 of 32 bytes');
   const { origin = '', chain, tenant = '-', keys = [] } = given.policy === undefined ? {} : readPolicy(given.policy);
-  const [layer, other] = [origin ? LAYERS[chain] : asked, asked || 'one this version knows'];
-  expect(!origin || (layer && [layer, ''].includes(asked)), `the policy is for the chain ${chain}, not for ${other}`);
+  const layer = origin ? LAYERS[chain] : asked ?? '';
+  const fits = !origin || (layer && [layer, undefined].includes(asked));
+  expect(fits, `the policy is for the chain ${chain}, not for ${asked ?? 'one this version knows'}`);
   keys.push(...more.map((publicKey) => ({ publicKey, use: 'entry', fromId: 1, toId: null })));
-  const checkpoints = given.checkpoint.map((file) => readCheckpoint(file, { origin, keys }));
+  const checkpoints = files.map((file) => readCheckpoint(file, { origin, keys }));
   const [, span, unit] = AGES.exec(age);
   const maxAgeMs = given['max-age'] === undefined ? null : span * UNITS[unit];
   const full = level === 'full';
@@ -522,7 +534,7 @@ export async function run(args, nowMs, threads = null) {
   try {
     const { values: given, positionals: chains } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
     if (given.help) return outcome(0, /(?<=\/\*\n)[^]*?(?=\*\/)/.exec(fs.readFileSync(SELF, 'utf8'))[0]);
-    if (given.version) return outcome(0, `verify.mjs ${VERSION} sha256 ${sha256(fs.readFileSync(SELF, 'latin1'))}\n`);
+    if (given.version) return outcome(0, `verify.mjs ${VERSION} sha256 ${sha256(fs.readFileSync(SELF))}\n`);
     const request = settle(readRequest(given, chains, threads));
     const copies = [];
     for (const chain of chains) copies.push(await examine(chain, request));

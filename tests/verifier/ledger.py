@@ -130,7 +130,7 @@ class Chain:
     head: str = ""
 
     def __post_init__(self) -> None:
-        self.head = sha(f"prometheus-receipts genesis v1\n{self.origin}\n")
+        self.head = self.head or sha(f"prometheus-receipts genesis v1\n{self.origin}\n")
 
     @property
     def layer(self) -> str:

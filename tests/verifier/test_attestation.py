@@ -36,7 +36,7 @@ def block(**changes: Any) -> dict[str, Any]:
 
 
 def judged(judge: Judge, value: Any) -> tuple[str | None, int | None, str | None]:
-    return judge(with_block(value if isinstance(value, bytes) else ledger.canonical(value))).found
+    return judge(with_block(value if isinstance(value, bytes) else ledger.canonical(value)), text_too=False).found
 
 
 def test_the_block_of_this_test_is_sound(judge: Judge) -> None:

@@ -140,9 +140,11 @@ def test_an_optional_member_is_left_out_and_never_null(name: str, member: str, v
     ]
 
 
-@pytest.mark.parametrize(
-    "whole", [b"[1,2,3]", b"null", b"true", b"7", b'"text"', b"{}", b"[]", b'{"id":3}', b'[{"id":3}]'], ids=str
-)
+OTHER_JSON = [b"[1,2,3]", b"null", b"true", b"7", b'"text"', b"{}", b"[]", b'{"id":3}', b'[{"id":3}]', b'{"":{}}']
+OTHER_JSON += [b"[" + b"1," * 30_000 + b"1]", b"[" * 32 + b"]" * 32]
+
+
+@pytest.mark.parametrize("whole", OTHER_JSON, ids=lambda whole: str(whole[:20]))
 def test_a_line_that_is_other_json_has_no_members(whole: bytes, judge: Judge) -> None:
     chain = ledger.Chain().fill(5)
     chain.lines.insert(2, whole)
