@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-BASE=python:3.11-slim-bookworm
+BASE=prometheus-agent/base:bookworm
 CACHE=${STACK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/prometheus-agent/stack}
 WORK=$(mktemp -d)
 PROJECT=prometheus-agent-test
@@ -51,7 +51,10 @@ start_daemon() {
 
 base_image() {
   docker image inspect "$BASE" >/dev/null 2>&1 && return 0
-  timeout 20 docker pull -q "$BASE" >/dev/null 2>&1 && return 0
+  if timeout 20 docker pull -q python:3.11-slim-bookworm >/dev/null 2>&1; then
+    docker tag python:3.11-slim-bookworm "$BASE"
+    return 0
+  fi
   [ -s "$CACHE/base.tar" ] || make_base_tar
   docker import --change 'ENV PATH=/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin' \
     --change 'ENV LANG=C.UTF-8' --change 'CMD ["python3"]' "$CACHE/base.tar" "$BASE" >/dev/null
@@ -73,7 +76,7 @@ make_base_tar() {
 
 build() {
   for target in receipt-writer memory-mcp tools-mcp agent-host; do
-    docker build --quiet --network host --target "$target" -t "prometheus-agent/$target" . >/dev/null \
+    docker build --quiet --network host --build-arg BASE="$BASE" --target "$target" -t "prometheus-agent/$target" . >/dev/null \
       || fail "the image of $target does not build"
   done
 }
