@@ -126,7 +126,7 @@ class Host:
         zone = settings.zone()
         return TurnParts(
             provider=provider,
-            spec=reply_drafter(provider.identity, told.llm_timeout_s * 1000),
+            spec=reply_drafter(provider.identity, told.llm_deadline_s * 1000),
             tools=tools,
             receipts=ReceiptLog(link.client, Spool(folder / "spool.jsonl"), openings, link.ensure),
             chat_log=chat_log,

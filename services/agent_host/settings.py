@@ -27,7 +27,12 @@ class HostSettings:
     max_tokens: int
     history_turns: int
     mcp_call_timeout_s: int
-    llm_timeout_s: int
+    llm_timeout_s: int  # how long a model may be silent
+
+    @property
+    def llm_deadline_s(self) -> int:
+        """How long a whole model call may take: long replies stream for minutes, silent ones are asked for once more."""
+        return 5 * self.llm_timeout_s
 
 
 def host_settings(settings: Settings) -> HostSettings:
