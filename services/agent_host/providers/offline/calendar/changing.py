@@ -128,7 +128,10 @@ class Move:
     to: str
 
     def run(self, scene: Scene) -> Routine:
-        """Finds the event meant and changes its start; its length stays."""
+        """Finds the event meant and changes its start; its length stays. An event that repeats is left alone.
+
+        The calendar holds a series under one id: a new start for one of its days would move them all.
+        """
         search = yield from _search(self.target, scene)
         if search.failed is not None:
             return failure(search.failed, "look into your calendar, so I moved nothing")
@@ -139,8 +142,8 @@ class Move:
             return _which(search.fitting, scene)
         event = chosen[0]
         call = _move_call(event, self.to, scene)
-        if isinstance(call, Unclear):
-            return call.question
+        if isinstance(call, str):
+            return call
         (moved,) = yield (call,)
         if moved.is_error:
             return failure(moved, f"move “{event.title}”")
@@ -148,8 +151,16 @@ class Move:
         return f"Moved. {show_event(now or event, scene)}.\nBefore it was: {show_event(event, scene)}."
 
 
-def _move_call(event: Event, to: str, scene: Scene) -> Call | Unclear:
-    """Returns the call that changes the times; a new day keeps the clock time, a new clock time keeps the day."""
+def _move_call(event: Event, to: str, scene: Scene) -> Call | str:
+    """Returns the call that changes the times, or why there is none.
+
+    A new day keeps the clock time, a new clock time keeps the day.
+    """
+    if event.repeats:
+        return (
+            f"“{event.title}” repeats, and I cannot move one of its days alone, so I moved nothing. "
+            f"Say “cancel the whole {event.title} series” and book it anew if that is what you want."
+        )
     to = f"at {to}" if to[:1].isdigit() else to
     words = find_time_words(to)
     moment = read_moment(words, scene.now, scene.zone)
@@ -158,7 +169,7 @@ def _move_call(event: Event, to: str, scene: Scene) -> Call | Unclear:
     said = said if has_day or moment is None else f"{said} on {event.start:%Y-%m-%d}"
     times = read_event(find_time_words(said), scene.now, scene.zone)
     if isinstance(times, Unclear):
-        return times
+        return times.question
     start = times[0].start
     end = times[0].end or start + (event.end - event.start)
     arguments: dict[str, JsonValue] = {"id": event.id, "start": start.isoformat(), "end": end.isoformat()}

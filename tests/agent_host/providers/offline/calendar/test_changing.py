@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from agent_host.providers.offline.calendar.changing import Cancel, Move
 from agent_host.providers.offline.questions import WHICH_ONE
 from tests.agent_host.providers.offline.scenes import SCENE, failed, outcome, perform
@@ -81,6 +83,17 @@ def test_a_move_keeps_the_length_and_what_was_not_named() -> None:
         _, calls = perform(Move("the call on Friday", to), answers)
         wanted = {"id": "e1", "start": start, "end": end, "timezone": "Europe/Berlin"}
         assert calls[-1].arguments == wanted, to
+
+
+@pytest.mark.parametrize("mark", [{"recurring": True}, {"recurrence": "FREQ=WEEKLY;BYDAY=TU"}])
+@pytest.mark.parametrize("target", ["the stand-up on 8 December", "the whole stand-up series on 8 December"])
+def test_a_series_is_never_moved_for_one_of_its_days(target: str, mark: dict[str, object]) -> None:
+    answers = {"calendar_list_events": {"events": [NEXT_WEEK | mark]}}
+    reply, calls = perform(Move(target, "3pm"), answers)
+    assert [call.tool for call in calls] == ["calendar_list_events"]
+    assert reply.startswith("“Stand-up” repeats, and I cannot move one of its days alone, so I moved nothing.")
+    _, calls = perform(Move(target, "3pm"), answers, replace(SCENE, choice=1))
+    assert [call.tool for call in calls] == ["calendar_list_events"]
 
 
 def test_a_move_into_the_past_moves_nothing() -> None:
