@@ -1,7 +1,8 @@
 """The fork server: imports the heavy SDKs once, then forks a server in milliseconds for each `service_runtime.launch`.
 
 `python -m service_runtime.forkserver --socket PATH --allow MODULE … --preload MODULE …`. It serves until its own
-standard input ends, which is how a host that was killed leaves nothing behind; then its servers are told to stop too.
+standard input ends, which is how a host that was killed leaves nothing behind. A server is stopped then, and also when
+its launcher is gone: SIGTERM, and SIGKILL for one that is still there after two seconds, because it hangs in C code.
 The socket (0600) takes connections before the imports are done, so a launch at that moment waits instead of failing.
 Forking is safe because the process has one thread: that is checked before the first fork. Linux only, where the end of
 a child can be waited for like input; elsewhere it says so and `launch` starts each server by itself.
@@ -27,6 +28,7 @@ from typing import Any
 from service_runtime.errors import SetupError
 
 _REQUEST_TIMEOUT_S = 5.0
+_STOP_S = 2.0  # from SIGTERM to SIGKILL
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,24 @@ class Launch:
     descriptors: Sequence[int]
 
 
+@dataclass
+class _Child:
+    """A forked server; `kill_at_s` is when its patience ends (monotonic), None until it is told to stop."""
+
+    pid: int
+    launcher: socket.socket
+    kill_at_s: float | None = None
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        os.kill(self.pid, number)  # not reaped yet, so the number is still its own
+        self.kill_at_s = time.monotonic() + _STOP_S
+
+
 def serve(listener: socket.socket, allowed: Sequence[str]) -> Launch | None:
     """Serve until standard input ends (None); in a forked child, return what that child is to run."""
-    children: dict[int, tuple[int, socket.socket]] = {}  # by the descriptor that tells their end
+    children: dict[int, _Child] = {}  # by the descriptor that tells their end
     while True:
-        watched: list[Any] = [listener, 0, *children]
-        ready, _, _ = select.select(watched, [], [])
-        for ended in children.keys() & set(ready):
-            _report(*children.pop(ended))
-            os.close(ended)
+        ready = _tend(children, [listener, 0])
         if 0 in ready and not os.read(0, 64):
             break
         accepted = _accept(listener, allowed) if listener in ready else None
@@ -56,15 +67,44 @@ def serve(listener: socket.socket, allowed: Sequence[str]) -> Launch | None:
             launcher, launch = accepted
             pid = os.fork()
             if not pid:
-                for inherited in (listener, launcher, *(launcher for _, launcher in children.values())):
+                for inherited in (listener, launcher, *(child.launcher for child in children.values())):
                     inherited.close()
+                _close([*children])
                 return launch
-            children[os.pidfd_open(pid)] = (pid, launcher)
+            children[os.pidfd_open(pid)] = _Child(pid, launcher)
             _tell(launcher, {"pid": pid})
             _close(launch.descriptors)
-    for pid, _ in children.values():
-        os.kill(pid, signal.SIGTERM)
+    for child in children.values():
+        child.stop()
+    give_up_s = time.monotonic() + 2 * _STOP_S  # not even SIGKILL ends a process that waits for a broken disk
+    while children and time.monotonic() < give_up_s:
+        _tend(children, [])
     return None
+
+
+def _tend(children: dict[int, _Child], others: Sequence[Any]) -> set[Any]:
+    """Wait for news, see to the children, and return which of `others` can be read."""
+    launchers = [child.launcher for child in children.values() if child.kill_at_s is None]
+    deadlines = [child.kill_at_s for child in children.values() if child.kill_at_s is not None]
+    patience_s = max(min(deadlines) - time.monotonic(), 0) if deadlines else None
+    ready = set(select.select([*others, *children, *launchers], [], [], patience_s)[0])
+    for ended in children.keys() & ready:
+        _report(children.pop(ended))
+        os.close(ended)
+    now = time.monotonic()
+    for child in children.values():
+        if child.kill_at_s is not None and child.kill_at_s <= now:
+            child.stop(signal.SIGKILL)
+        elif child.launcher in ready and _is_gone(child.launcher):
+            child.stop()
+    return ready
+
+
+def _is_gone(launcher: socket.socket) -> bool:
+    try:
+        return not launcher.recv(64)  # it has nothing more to say
+    except OSError:
+        return True
 
 
 def _accept(listener: socket.socket, allowed: Sequence[str]) -> tuple[socket.socket, Launch] | None:
@@ -84,10 +124,10 @@ def _accept(listener: socket.socket, allowed: Sequence[str]) -> tuple[socket.soc
     return None
 
 
-def _report(pid: int, launcher: socket.socket) -> None:
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    _tell(launcher, {"status": code if code >= 0 else 128 - code})
-    launcher.close()
+def _report(child: _Child) -> None:
+    code = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
+    _tell(child.launcher, {"status": code if code >= 0 else 128 - code})
+    child.launcher.close()
 
 
 def _tell(launcher: socket.socket, answer: dict[str, int] | dict[str, str]) -> None:

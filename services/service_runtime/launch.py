@@ -6,7 +6,8 @@ reach it; its exit status becomes this process's. Without a fork server it becom
 stdio MCP client can start a server this way.
 
 The request is one JSON line with the three descriptors on its first byte. The answers are JSON lines too: `{"pid": 1}`
-or `{"refused": "…"}`, and at last `{"status": 0}`. The end of this process tells the fork server to stop the server.
+or `{"refused": "…"}`, and at last `{"status": 0}`. When this process is gone, even killed, the fork server stops the
+server: SIGTERM, then SIGKILL after two seconds.
 """
 
 import json

@@ -10,17 +10,11 @@ from typing import IO, cast
 
 import pytest
 
+from agent_host.app import PRELOADED
 from tests.service_runtime.processes import PATIENCE_S, Demo, environment
 
-PRELOAD = (
-    "fastmcp.server.server",
-    "key_value.aio.adapters.pydantic",
-    "key_value.aio.stores.memory",
-    "mcp.server.stdio",
-    "service_runtime.mcp_errors",
-    "service_runtime.mcp_http",
-    "service_runtime.tool_arguments",
-)
+PRELOAD = (*PRELOADED, "service_runtime.mcp_http")
+"""What the host preloads, and what the tests over HTTP need beside it."""
 
 
 @pytest.fixture(scope="session")

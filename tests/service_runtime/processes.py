@@ -91,9 +91,9 @@ class Demo:
         """What to run to start it through the fork server."""
         return [sys.executable, "-S", "-I", LAUNCHER, "--socket", str(self.socket), self.module, *arguments]
 
-    def wire(self, home: Path) -> AbstractContextManager[Wire]:
+    def wire(self, home: Path, *arguments: str) -> AbstractContextManager[Wire]:
         """The demo over stdio."""
-        return wire(self.command(), environment(home), home)
+        return wire(self.command(*arguments), environment(home), home)
 
     @contextmanager
     def http(self, home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:

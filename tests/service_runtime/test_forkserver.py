@@ -1,6 +1,7 @@
 import json
 import os
 import select
+import signal
 import stat
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from typing import IO, cast
 
 import pytest
 
-from tests.service_runtime.conftest import PRELOAD, wait_for
+from agent_host.app import PRELOADED
+from tests.service_runtime.conftest import wait_for
 from tests.service_runtime.processes import FOLDER, PATIENCE_S, Demo, environment, wire
 
 
@@ -100,7 +102,16 @@ def test_the_end_of_its_input_ends_the_fork_server_and_its_servers(tmp_path: Pat
         pid = server.receive()["pid"]
         cast("IO[bytes]", process.stdin).close()
         assert process.wait(timeout=PATIENCE_S) == 0
-        assert server.wait() == 1
+        assert server.wait() == 128 + signal.SIGTERM
+        wait_until_gone(pid)
+
+
+def test_a_server_that_hangs_is_killed_when_the_fork_server_ends(tmp_path: Path) -> None:
+    with fork_server(tmp_path) as (process, plain), plain.wire(tmp_path, "--deaf") as server:
+        pid = server.receive()["pid"]
+        cast("IO[bytes]", process.stdin).close()
+        assert process.wait(timeout=PATIENCE_S) == 0
+        assert server.wait() == 128 + signal.SIGKILL
         wait_until_gone(pid)
 
 
@@ -114,9 +125,10 @@ def test_a_launcher_without_its_fork_server_says_so(tmp_path: Path) -> None:
         assert b"launch: the fork server ended before plain did.\n" in server.errors.read()
 
 
-def test_a_host_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
-    command = [sys.executable, str(FOLDER / "host.py"), str(tmp_path / "fork.sock")]
-    with subprocess.Popen(command, env=environment(tmp_path), stdout=subprocess.PIPE) as host:
+@pytest.mark.parametrize("manner", [[], ["--deaf"]])
+def test_a_host_that_is_killed_leaves_no_process(tmp_path: Path, manner: list[str]) -> None:
+    command = [sys.executable, str(FOLDER / "host.py"), str(tmp_path / "fork.sock"), *manner]
+    with subprocess.Popen(command, env=environment(tmp_path), cwd=tmp_path, stdout=subprocess.PIPE) as host:
         pids = json.loads(cast("IO[bytes]", host.stdout).readline())
         host.kill()
     assert len(set(pids)) == 3
@@ -124,13 +136,15 @@ def test_a_host_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
         wait_until_gone(pid)
 
 
-def test_a_server_outlives_a_killed_launcher_only_until_its_input_ends(plain: Demo, tmp_path: Path) -> None:
-    with plain.wire(tmp_path) as server:
+@pytest.mark.parametrize("manner", [[], ["--deaf"]])
+def test_a_server_ends_with_its_launcher_also_when_it_hangs(plain: Demo, tmp_path: Path, manner: list[str]) -> None:
+    with plain.wire(tmp_path, *manner) as server, plain.wire(tmp_path) as other:
         pid = server.receive()["pid"]
         server.process.kill()
-        server.end_input()
         wait_until_gone(pid)
-    assert (tmp_path / "ended").exists()
+        other.receive()
+        other.end_input()
+        assert other.wait() == 3
 
 
 def test_many_launches_at_once_are_all_served(plain: Demo, tmp_path: Path) -> None:
@@ -185,6 +199,6 @@ def test_the_sdks_start_no_thread_when_they_are_imported(tmp_path: Path) -> None
         "for name in sys.argv[1:]: importlib.import_module(name)\n"
         "print(len(os.listdir('/proc/self/task')))"
     )
-    command = [sys.executable, "-c", program, *PRELOAD]
+    command = [sys.executable, "-c", program, *PRELOADED]
     done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
