@@ -24,7 +24,7 @@ from receipt_writer.identity import (
 )
 from receipt_writer.index import ChainIndex
 from receipt_writer.intents import Intent, decode_intent, encode_intent
-from receipt_writer.ledger import Ledger
+from receipt_writer.ledger import Interrupt, Ledger
 from receipt_writer.listen import Address
 from receipt_writer.query import Queries
 from receipt_writer.replay import read_checkpoint, replay_chain
@@ -87,7 +87,7 @@ def open_service(
         indexes = [_replayed(store, identity, name, sizes) for name in LAYERS]
         ledger = Ledger(indexes, identity.entry_signer, host)
         writer = Writer(ledger, store, clock, limits or Limits())
-        _record_interrupted(writer, ledger, _settle(ledger, store, clock))
+        _record_interrupted(writer, _settle(ledger, store, clock))
         opened.pop_all()
     checkpoints = Checkpoints(ledger, store, identity.checkpoint_signer, sizes)
     upkeep = Upkeep(ledger, writer, checkpoints, clock, _UPKEEP_S)
@@ -209,8 +209,8 @@ def _settle(ledger: Ledger, store: EntryStore, clock: Clock) -> list[Intent]:
     return abandoned
 
 
-def _record_interrupted(writer: Writer, ledger: Ledger, abandoned: Sequence[Intent]) -> None:
-    for outcome in writer.commit_now([ledger.interruption(intent) for intent in abandoned]):
+def _record_interrupted(writer: Writer, abandoned: Sequence[Intent]) -> None:
+    for outcome in writer.commit_now([Interrupt(intent) for intent in abandoned]):
         if isinstance(outcome, ReceiptError):
             _log.warning("A turn that never reported could not be recorded: %s", outcome)
         elif isinstance(outcome, Entry):

@@ -74,10 +74,13 @@ def is_late_report(recorded: Mapping[str, object], draft: Mapping[str, object]) 
     """Say whether a draft is the true report of a turn that the writer had to record as interrupted.
 
     A report may come late, out of a host's spool. It costs no receipt: it is appended as a further entry of the turn,
-    and both stand.
+    and both stand (RF-24). Only the writer's own words make room for another,
+    and only for a report that keeps to what the beginning said.
     """
-    given_up = recorded.get("outcome") == "interrupted" and recorded.get("replyHash") == ZERO_HASH
-    return given_up and draft.get("outcome") != "interrupted" and recorded["inputHash"] == draft.get("inputHash")
+    if recorded.get("outcome") != "interrupted" or draft.get("outcome") == "interrupted":
+        return False
+    began = _beginning_of(recorded)
+    return recorded == _given_up(began, recorded) and agrees_with_entry(began, draft)
 
 
 def check_intent(intent: Intent) -> None:
@@ -93,13 +96,13 @@ def check_intent(intent: Intent) -> None:
 
 
 def agrees_with_entry(intent: Intent, fields: Mapping[str, object]) -> bool:
-    """Say whether a recorded turn can be the one this intent began."""
+    """Say whether a turn's report, recorded or not, can be the one of the turn that this intent began."""
     return (
-        fields["sessionId"] == intent.session_id
-        and fields["gateway"] == intent.gateway
-        and fields["productId"] == intent.product_id
-        and fields["inputHash"] == intent.input_hash
-        and fields["commitment"] == intent.commitment
+        fields.get("sessionId") == intent.session_id
+        and fields.get("gateway") == intent.gateway
+        and fields.get("productId") == intent.product_id
+        and fields.get("inputHash") == intent.input_hash
+        and fields.get("commitment") == intent.commitment
     )
 
 
@@ -138,3 +141,22 @@ def decode_intent(line: bytes) -> Intent | None:
         )
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def _beginning_of(recorded: Mapping[str, object]) -> Intent:
+    """Return what the start of a recorded turn must have said."""
+    model = recorded["model"]
+    return Intent(
+        turn_id=str(recorded["turnId"]),
+        session_id=str(recorded["sessionId"]),
+        gateway=str(recorded["gateway"]),
+        product_id=str(recorded["productId"]),
+        input_hash=str(recorded["inputHash"]),
+        commitment=str(recorded["commitment"]),
+        model_id=str(model["id"]) if isinstance(model, Mapping) else "",
+    )
+
+
+def _given_up(began: Intent, recorded: Mapping[str, object]) -> dict[str, object]:
+    """Return the writer's own `interrupted` draft of a turn, over the decisions that a recorded one names."""
+    return interrupted_draft(began, DecisionSpan()) | {"decisions": recorded["decisions"]}

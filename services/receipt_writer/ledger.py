@@ -44,13 +44,20 @@ class Append:
 
 
 @dataclass(frozen=True)
+class Interrupt:
+    """Record that a turn never reported. Its decisions are counted when the command runs: more may wait before it."""
+
+    intent: Intent
+
+
+@dataclass(frozen=True)
 class Started:
     """The answer to `Begin`: when the start was recorded."""
 
     started_at_ms: int
 
 
-Command = Begin | Append
+Command = Begin | Append | Interrupt
 Outcome = Entry | Started | ReceiptError
 """What became of one command. A refusal is an answer like the others; it touches no other command of the batch."""
 Recall = Callable[[str, int], Entry]
@@ -117,10 +124,6 @@ class Ledger:
         self.intents = {one.turn_id: one for one in intents if turns.id_of(one.turn_id) is None}
         return [one for one in self.intents.values() if not one.host or one.host != self._host]
 
-    def interruption(self, intent: Intent) -> Append:
-        """Return the command that records a turn as interrupted, with the decisions found under its id."""
-        return Append(TURN_LAYER, interrupted_draft(intent, self._decisions_of(intent.turn_id)))
-
     def silent_turns(self, now_ms: int) -> list[Intent]:
         """Return the turns that are past their deadline."""
         return [intent for intent in self.intents.values() if intent.is_silent_at(now_ms)]
@@ -129,13 +132,18 @@ class Ledger:
         """Return how far each chain reaches, by chain name."""
         return {index.layer.chain: Mark(index.head.size, index.head.hash) for index in self.indexes.values()}
 
-    def _decisions_of(self, turn_id: str) -> DecisionSpan:
-        ids = self.indexes["L12"].ids_with("turnId", turn_id)
+    def _decisions_of(self, plan: Plan, turn_id: str) -> DecisionSpan:
+        pending = plan.entries.get("L12", ())
+        ids = [*self.indexes["L12"].ids_with("turnId", turn_id)]
+        ids += [entry.id for entry in pending if entry.fields.get("turnId") == turn_id]
         return DecisionSpan(len(ids), ids[0], ids[-1]) if ids else DecisionSpan()
 
     def _outcome(self, plan: Plan, command: Command, now_ms: int, recall: Recall) -> Outcome:
         if isinstance(command, Begin):
             return self._begin(plan, command.intent, now_ms, recall)
+        if isinstance(command, Interrupt):
+            draft = interrupted_draft(command.intent, self._decisions_of(plan, command.intent.turn_id))
+            command = Append(TURN_LAYER, draft)
         return self._append(plan, command, now_ms, recall)
 
     def _begin(self, plan: Plan, asked: Intent, now_ms: int, recall: Recall) -> Started:

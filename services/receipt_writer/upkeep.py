@@ -7,7 +7,8 @@ from receipt_writer.errors import ReceiptError, StorageFailedError
 from receipt_writer.format.checkpoint import Checkpoint, sign_checkpoint
 from receipt_writer.format.signing import Signer
 from receipt_writer.index import ChainIndex
-from receipt_writer.ledger import Append, Ledger
+from receipt_writer.intents import Intent
+from receipt_writer.ledger import Ledger
 from receipt_writer.storage.protocol import EntryStore
 from receipt_writer.writer import Clock, Writer
 
@@ -124,14 +125,13 @@ class Upkeep:
         """
         now_ms = self._clock()
         for intent in self._ledger.silent_turns(now_ms):
-            await self._interrupt(self._ledger.interruption(intent))
+            await self._interrupt(intent)
         await self._checkpoints.write_due(now_ms)
 
-    async def _interrupt(self, command: Append) -> None:
+    async def _interrupt(self, intent: Intent) -> None:
         try:
-            entry = await self._writer.append(command.layer, dict(command.draft))
-            turn_id = command.draft["turnId"]
-            _log.warning("Turn %s stayed silent; entry %d records it as interrupted.", turn_id, entry.id)
+            entry = await self._writer.interrupt(intent)
+            _log.warning("Turn %s stayed silent; entry %d records it as interrupted.", intent.turn_id, entry.id)
         except ReceiptError as refusal:  # it reported in the same moment, or the queue is full: the next look tells
             _log.info("A silent turn was not recorded as interrupted: %s", refusal)
 

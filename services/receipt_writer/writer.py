@@ -14,7 +14,8 @@ from receipt_writer.errors import QueueFullError, ReceiptError, StorageFailedErr
 from receipt_writer.format.entry import Entry, parse_line
 from receipt_writer.format.errors import FormatError
 from receipt_writer.format.schema import LAYERS
-from receipt_writer.ledger import Append, Begin, Command, Ledger, Outcome, Plan, Started
+from receipt_writer.intents import Intent
+from receipt_writer.ledger import Append, Begin, Command, Interrupt, Ledger, Outcome, Plan, Started
 from receipt_writer.storage.protocol import EntryStore
 
 _log = logging.getLogger(__name__)
@@ -63,6 +64,17 @@ class Writer:
             ReceiptError: As `Ledger.plan` refuses, or `QueueFullError`, `WriterStoppedError`, `StorageFailedError`.
         """
         answer = await self._submit(Append(layer, draft))
+        if not isinstance(answer, Entry):
+            raise TypeError(answer)
+        return answer
+
+    async def interrupt(self, intent: Intent) -> Entry:
+        """Record that a turn never reported; durable when this returns.
+
+        Raises:
+            ReceiptError: As `append`; `AlreadyRecordedError` when it has reported meanwhile.
+        """
+        answer = await self._submit(Interrupt(intent))
         if not isinstance(answer, Entry):
             raise TypeError(answer)
         return answer

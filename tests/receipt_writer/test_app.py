@@ -177,12 +177,19 @@ def test_a_turn_that_never_reported_is_interrupted_at_the_next_start(folder: Pat
     assert len(verified(folder, "L10")) == 1
 
 
-def test_a_late_report_of_an_interrupted_turn_is_refused(folder: Path) -> None:
+def test_a_late_report_of_an_interrupted_turn_is_a_further_entry_of_it(folder: Path) -> None:
     begin_and_die(folder, 1)
     service = open_service(folder)
     (late,) = service.writer.commit_now([Append("L10", turn(1))])
-    assert "that record stands" in str(late)
+    service.store._opened.close()  # type: ignore[attr-defined]
+    service = open_service(folder)
+    again, other = service.writer.commit_now([Append("L10", turn(1)), Append("L10", turn(1, iterations=9))])
     service.store.close()
+    assert isinstance(late, Entry)
+    assert isinstance(again, Entry)
+    assert again.line == late.line
+    assert "that record stands" in str(other)
+    assert [entry.fields["outcome"] for entry in verified(folder, "L10")] == ["interrupted", "replied"]
 
 
 def test_a_host_that_starts_its_writer_again_still_reports_its_turn(folder: Path) -> None:

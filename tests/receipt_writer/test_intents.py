@@ -14,6 +14,7 @@ from receipt_writer.intents import (
     decode_intent,
     encode_intent,
     interrupted_draft,
+    is_late_report,
 )
 from tests.receipt_writer.parts import intent, turn
 
@@ -74,3 +75,24 @@ def test_a_turn_is_silent_once_its_deadline_has_passed(deadline_ms: int, silent_
 def test_an_intent_agrees_with_the_entry_of_its_own_turn_only(member: str, value: str) -> None:
     assert agrees_with_entry(intent(1), turn(1))
     assert not agrees_with_entry(intent(1), turn(1) | {member: value})
+
+
+def test_a_report_is_late_when_the_writer_itself_gave_its_turn_up() -> None:
+    assert is_late_report(interrupted_draft(intent(1), DecisionSpan(2, 5, 9)), turn(1))
+    assert not is_late_report(turn(1), turn(1, outcome="failed"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"outcome": "failed"},
+        {"iterations": 1},
+        {"replyHash": "5" * 64},
+        {"traceHash": "5" * 64},
+        {"totalMicroUsd": 1},
+        {"tools": [{"tool": "notes", "provider": "files", "status": "ok", "n": 1, "costMicroUsd": None}]},
+        {"memory": {"searches": 1, "used": 0, "kept": 0, "unsent": 0, "reportId": None}},
+    ],
+)
+def test_what_a_host_reported_as_interrupted_makes_no_room_for_another_report(change: dict[str, Any]) -> None:
+    assert not is_late_report(interrupted_draft(intent(1), DecisionSpan()) | change, turn(1))

@@ -9,7 +9,7 @@ from receipt_writer.format.chain import check_link, genesis_head
 from receipt_writer.format.entry import Entry
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.index import ChainIndex
-from receipt_writer.ledger import Append, Begin, Command, Ledger, Outcome, Started
+from receipt_writer.ledger import Append, Begin, Command, Interrupt, Ledger, Outcome, Started
 from tests.receipt_writer.format.material import START_MS, SeedSigner
 from tests.receipt_writer.parts import decision, intent, turn, ulid
 
@@ -160,7 +160,7 @@ def test_a_silent_turn_becomes_an_interrupted_entry_with_its_decisions() -> None
     book.run(Begin(intent(1, deadline_ms=1000)), Begin(intent(2)))
     book.run(append_decision(1, turnId=ulid("t_", 1)), append_decision(2), append_decision(3, turnId=ulid("t_", 1)))
     (silent,) = book.ledger.silent_turns(START_MS + 1000)
-    recorded = entry(book.run_one(book.ledger.interruption(silent)))
+    recorded = entry(book.run_one(Interrupt(silent)))
     assert recorded.fields["turnId"] == ulid("t_", 1)
     assert recorded.fields["decisions"] == {"n": 2, "firstId": 1, "lastId": 3}
     assert list(book.ledger.intents) == [ulid("t_", 2)]
@@ -170,7 +170,7 @@ def test_a_report_that_comes_after_its_turn_was_given_up_is_appended_and_both_st
     book = Book()
     book.run(Begin(intent(1, deadline_ms=1000)))
     (silent,) = book.ledger.silent_turns(START_MS + 1000)
-    interrupted = entry(book.run_one(book.ledger.interruption(silent)))
+    interrupted = entry(book.run_one(Interrupt(silent)))
 
     late = entry(book.run_one(append_turn(1)))
 
@@ -179,11 +179,31 @@ def test_a_report_that_comes_after_its_turn_was_given_up_is_appended_and_both_st
     refusal(book.run_one(append_turn(1, outcome="failed")), AlreadyRecordedError)
 
 
-@pytest.mark.parametrize("change", [{"outcome": "interrupted"}, {"inputHash": "9" * 64}])
+def test_an_interrupted_entry_counts_the_decisions_of_its_own_batch() -> None:
+    book = Book()
+    book.run(Begin(intent(1)))
+    book.run(append_decision(1, turnId=ulid("t_", 1)))
+    outcomes = book.run(
+        append_decision(2), append_decision(3, turnId=ulid("t_", 1)), Interrupt(intent(1)), append_decision(4)
+    )
+    assert entry(outcomes[2]).fields["decisions"] == {"n": 2, "firstId": 1, "lastId": 3}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"outcome": "interrupted"},
+        {"inputHash": "9" * 64},
+        {"sessionId": ulid("s_", 9)},
+        {"gateway": "api"},
+        {"productId": "another"},
+        {"commitment": "sha256"},
+    ],
+)
 def test_a_late_report_of_another_turn_or_of_nothing_new_is_refused(change: dict[str, Any]) -> None:
     book = Book()
     book.run(Begin(intent(1)))
-    book.run(book.ledger.interruption(intent(1)))
+    book.run(Interrupt(intent(1)))
 
     refusal(book.run_one(append_turn(1, **change)), AlreadyRecordedError)
 

@@ -96,7 +96,7 @@ async def test_one_ready_line_is_all_it_says(folder: Path) -> None:
 
 async def test_health_says_whether_a_writer_serves(folder: Path) -> None:
     async with started(folder) as writer:
-        command = (sys.executable, "-m", "receipt_writer", "health", writer.listen)
+        command = (sys.executable, "-m", "receipt_writer", "health", writer.target)
         asked = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
         assert (await asked.communicate())[0] == b"SERVING\n"
         assert asked.returncode == 0

@@ -123,6 +123,19 @@ async def test_a_turn_past_its_deadline_is_recorded_as_interrupted_once(folder: 
     assert entry.fields["decisions"] == {"n": 1, "firstId": 1, "lastId": 1}
 
 
+async def test_a_decision_that_waits_when_its_turn_is_given_up_is_counted(folder: Path) -> None:
+    clock = Clock()
+    async with opened(folder, clock) as service:
+        await service.writer.begin(Begin(intent(1, deadline_ms=1000)))
+        clock.now_ms += 1000
+        waiting = asyncio.ensure_future(service.writer.append("L12", decision(1, turnId=ulid("t_", 1))))
+        await asyncio.sleep(0)  # it is in the queue
+        await service.upkeep.look_once()
+        await waiting
+    (entry,) = verified(folder, "L10")
+    assert entry.fields["decisions"] == {"n": 1, "firstId": 1, "lastId": 1}
+
+
 async def test_a_checkpoint_that_cannot_be_written_ends_the_writer(folder: Path) -> None:
     clock, files = Clock(), WatchedFiles()
     service = open_service(folder, files, clock)

@@ -102,6 +102,22 @@ class ChainFile:
         for line in lines:
             self._remember(len(line))
 
+    def write_again(self, start: int, end: int) -> None:
+        """Write a part of the file once more, in place, so that the next `sync` has to bring it to the medium.
+
+        After a sync that failed, the kernel may hold pages that it believes are written: a further sync of them
+        succeeds and does nothing. The bytes are the same, so a power cut in between changes nothing.
+        """
+        handle = self._files.open(self.path)  # a handle that appends cannot write in place
+        try:
+            while start < end:
+                part = self.read_bytes(start, min(start + _CHUNK_BYTES, end))
+                if not part:
+                    raise OSError("the file has become shorter")
+                start += self._files.write_at(handle, part, start)
+        finally:
+            self._files.close(handle)
+
     def cut(self, length_bytes: int) -> None:
         """Drop what follows an offset, durably."""
         self._files.truncate(self._handle, length_bytes)

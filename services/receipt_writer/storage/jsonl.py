@@ -88,15 +88,21 @@ class JsonlStore:
             return self._files.read_at(self._intents, length, 0).split(b"\n")[:-1]
 
     def settle(self, marks: Mapping[str, Mark], intents: Sequence[bytes], now_ms: int) -> list[str]:
-        """Set torn tails aside, sync what the last process may have left in the page cache, begin a new epoch."""
+        """Set torn tails aside, make durable what the last process may have left in the page cache, begin a new epoch.
+
+        What lies behind the commit point may have met a sync that failed, so it is written again before it is synced.
+        """
         with self._final_failure("written"):
             reports = [report for chain in self._chains if (report := self._set_tail_aside(chain, now_ms))]
-            for file in self._chains.values():
+            for chain, file in self._chains.items():
+                point = self._record.chains.get(chain)
+                file.write_again(point.length_bytes if point else 0, self._sound_ends[chain])
                 file.sync()
             self._shorten_journal(intents)
             points = {chain: CommitPoint(m.size, self._chains[chain].end_bytes, m.hash) for chain, m in marks.items()}
             self._record = HeadRecord(self._record.epoch + 1, self._record.commit + 1, points)
             if self._head:
+                self._head.sync()  # the last process may have left one slot unsynced: never two at once
                 self._head.write(self._record)
                 self._head.sync()
             else:

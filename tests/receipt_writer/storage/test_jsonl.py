@@ -13,6 +13,7 @@ from receipt_writer.storage.lock import take_lock
 from receipt_writer.storage.protocol import Batch, Mark
 from tests.receipt_writer.format.material import START_MS, SeedSigner, decision_chain
 from tests.receipt_writer.parts import WatchedFiles, decision
+from tests.receipt_writer.storage.medium import CachedFiles
 
 SIGNER = SeedSigner(b"\1" * 32)
 ENTRIES = decision_chain([decision(number) for number in range(6)], SIGNER)
@@ -233,3 +234,59 @@ def test_a_second_writer_that_got_past_the_lock_is_noticed(tmp_path: Path, name:
     with pytest.raises(ReceiptError, match="another process wrote to the chains"):
         store.commit(Batch({"decisions": ENTRIES[1:2]}))
     store.close()
+
+
+@pytest.mark.parametrize("head_is_lost", [False, True])
+def test_entries_that_a_failed_sync_left_in_the_page_cache_reach_the_medium_at_the_next_start(
+    tmp_path: Path, *, head_is_lost: bool
+) -> None:
+    files = CachedFiles()
+    store = settled(tmp_path, files)
+    store.commit(Batch({"decisions": ENTRIES[:1]}))
+    files.failing_sync = "decisions.jsonl"
+    with pytest.raises(StorageFailedError):
+        store.commit(Batch({"decisions": ENTRIES[1:3]}))
+    store.close()
+    files.failing_sync = ""
+    if head_is_lost:
+        files.remove(tmp_path / "head.json")
+    again = settled(tmp_path, files)  # from here on the entries count as recorded
+    again.commit(Batch({"decisions": ENTRIES[3:4]}))
+    again._opened.close()
+    files.cut_power()
+    last = opened(tmp_path)
+    assert list(last.lines("decisions")) == [entry.line for entry in ENTRIES[:4]]
+    last.close()
+
+
+def test_what_a_start_found_beyond_the_commit_point_survives_power_loss(tmp_path: Path) -> None:
+    files = CachedFiles()
+    store = settled(tmp_path, files)
+    store.commit(Batch({"decisions": ENTRIES[:2]}))
+    store._opened.close()  # kill -9: the commit point is in the page cache only
+    settled(tmp_path, files)._opened.close()
+    files.cut_power()
+    again = opened(tmp_path)
+    assert again.committed("decisions") == Mark(2, ENTRIES[1].hash)
+    again.close()
+
+
+def test_a_start_never_leaves_two_slots_of_the_head_unsynced(tmp_path: Path) -> None:
+    with_entries(tmp_path, ENTRIES[:2])
+    files = WatchedFiles()
+    store = settled(tmp_path, files)
+    assert [call for call, name in files.calls if name == "head.json"] == ["sync", "write_at", "sync"]
+    store.close()
+
+
+def test_a_torn_tail_is_kept_aside_before_it_is_cut_and_the_cut_is_synced(tmp_path: Path) -> None:
+    path = with_entries(tmp_path, ENTRIES[:2])
+    path.write_bytes(path.read_bytes() + b"torn")
+    files = WatchedFiles()
+    store = opened(tmp_path, files)
+    settle(store)
+    store.close()
+    (aside,) = tmp_path.glob("decisions.torn-*")
+    kept, cut = files.calls.index(("link", aside.name)), files.calls.index(("truncate", "decisions.jsonl"))
+    assert kept < files.calls.index(("sync_folder", tmp_path.name)) < cut
+    assert files.calls[cut + 1] == ("sync", "decisions.jsonl")

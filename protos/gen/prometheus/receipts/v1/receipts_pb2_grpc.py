@@ -97,6 +97,8 @@ class ReceiptWriterServicer:
     def AppendTurn(self, request, context):
         """Appends the L10 entry of a turn. Acknowledged only after fdatasync. Idempotent on turn_id: the same draft
         returns the first entry, byte for byte; another draft under the same turn_id is ALREADY_EXISTS.
+        One exception: the report of a turn that the writer itself recorded as `interrupted` may still come. It is appended
+        as a further entry of the turn, both stand, and from then on the turn_id means the report.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
