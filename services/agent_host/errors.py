@@ -13,6 +13,11 @@ HostError                       base; the message is one sentence for a person
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_host.providers.protocol import Usage
+
 
 class HostError(Exception):
     """Base of every error the host shows to a person. The message says what happened and what to do next."""
@@ -39,7 +44,11 @@ class ReceiptRefusedError(HostError):
 
 
 class ProviderError(HostError):
-    """A model gave no usable answer."""
+    """A model gave no usable answer. `usage` is what the provider counted, and bills, before it failed, if known."""
+
+    def __init__(self, message: str, usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage
 
 
 class ProviderRefusedError(ProviderError):

@@ -47,7 +47,15 @@ class Failure:
     headers: Mapping[str, str] = field(default_factory=lambda: {"retry-after-ms": "5"})
 
 
-Step: TypeAlias = Answer | Cut | Failure
+@dataclass(frozen=True)
+class Raw:
+    """A body with status 200 exactly as it is sent, for what the API never promised to say."""
+
+    body: bytes
+    content_type: str = "application/json"
+
+
+Step: TypeAlias = Answer | Cut | Failure | Raw
 Script: TypeAlias = Step | Callable[[Mapping[str, Any]], Step]
 
 
@@ -69,6 +77,12 @@ def tool_use(call_id: str, name: str, arguments: Mapping[str, Any], raw_input: s
     """A tool_use block."""
     block = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
     return block if raw_input is None else {**block, "raw_input": raw_input}
+
+
+def raw_stream(*events: Mapping[str, Any]) -> Raw:
+    """A stream of events that need not make sense."""
+    told = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+    return Raw(told.encode(), "text/event-stream")
 
 
 class AnthropicServer:
@@ -116,6 +130,9 @@ class AnthropicServer:
         if isinstance(step, Failure):
             body = {"type": "error", "error": {"type": step.kind, "message": step.message}}
             await _write_json(writer, step.status, body, step.headers)
+            return True
+        if isinstance(step, Raw):
+            await _write_whole(writer, 200, step.body, {"content-type": step.content_type})
             return True
         if not seen.body.get("stream"):
             await _write_json(writer, 200, _message(_whole(step)), {})
@@ -251,10 +268,12 @@ async def _read_request(reader: asyncio.StreamReader) -> Seen | None:
 
 
 async def _write_json(writer: asyncio.StreamWriter, status: int, body: object, headers: Mapping[str, str]) -> None:
-    data = json.dumps(body).encode()
-    more = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    head = f"HTTP/1.1 {status} x\r\ncontent-type: application/json\r\ncontent-length: {len(data)}\r\n{more}\r\n"
-    writer.write(head.encode() + data)
+    await _write_whole(writer, status, json.dumps(body).encode(), {"content-type": "application/json", **headers})
+
+
+async def _write_whole(writer: asyncio.StreamWriter, status: int, data: bytes, headers: Mapping[str, str]) -> None:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    writer.write(f"HTTP/1.1 {status} x\r\ncontent-length: {len(data)}\r\n{lines}\r\n".encode() + data)
     await writer.drain()
 
 

@@ -13,7 +13,11 @@ DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`timeout_s` bounds each silence of the API, and the wait for a reply to begin."""
+    """`timeout_s` is how long the API may send nothing at all in mid-stream, and how long a stream may take to begin.
+
+    It bounds no whole call: the caller does, with a deadline of at least three times `timeout_s`, so that a stream
+    that falls silent leaves time for the plain call (at most twice `timeout_s`) that replaces it.
+    """
 
     model: str
     base_url: str

@@ -1,4 +1,4 @@
-"""The provider: one streamed call, and one plain call when the stream breaks (agent.md row 4)."""
+"""The provider: one streamed call, and one plain call when the stream breaks before any text (agent.md row 4)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,12 +16,14 @@ from agent_host.providers.anthropic.wire import (
     Kept,
     MalformedReplyError,
     Prompt,
+    added,
     build_prompt,
     check_tool_json,
+    known_usage,
     read_reply,
     worth_keeping,
 )
-from agent_host.providers.protocol import Identity, ModelReply, ModelRequest, TextDelta
+from agent_host.providers.protocol import Identity, ModelReply, ModelRequest, TextDelta, Usage
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -34,15 +36,16 @@ _VERSION: Final = re.compile(r"^claude-[a-z]+-(.+)$")
 class AnthropicProvider:
     """Claude models over the Messages API, streamed, with tools and prompt caching.
 
-    `timeout_s` bounds every silence of the API and the wait for a reply to begin. The last 64 replies that hold
-    thinking are remembered, since the API wants them back unchanged with the results of the tools they asked for.
+    `timeout_s` bounds the API's silences, not the whole call: for that the caller sets a deadline, of at least three
+    times `timeout_s` (`Endpoint` says why). The last 64 replies that hold thinking are remembered, since the API wants
+    them back unchanged with the results of the tools they asked for.
 
     Raises:
         ConfigurationError: the key or the address cannot be used at all.
     """
 
     def __init__(
-        self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 120.0, max_retries: int = 2
+        self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 40.0, max_retries: int = 2
     ) -> None:
         self._endpoint = checked_endpoint(model, api_key, base_url, timeout_s, max_retries)
         self._kept: dict[str, Kept] = {}
@@ -57,11 +60,14 @@ class AnthropicProvider:
         return Identity("anthropic", model, version[1] if version else model)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[TextDelta | ModelReply]:
-        """Streams a reply; a stream that breaks is replaced by one plain call, whose text must go on from what broke.
+        """Streams a reply; a stream that breaks before any of its text was shown is replaced by one plain call.
+
+        After text was shown there is no second call: its reply would be worded differently, be paid for as well, and
+        could only be thrown away. The tokens of a replaced stream are counted with those of the plain call.
 
         Raises:
             ProviderRefusedError: the API said no (4xx).
-            ProviderUnavailableError: no usable answer after bounded retries.
+            ProviderUnavailableError: no usable answer after bounded retries; its `usage` is what is known to be billed.
         """
         client = await self._connected()
         from agent_host.providers.anthropic import sdk
@@ -77,14 +83,16 @@ class AnthropicProvider:
                     if text := heard.take(event):
                         yield TextDelta(text)
                 heard.check_whole()
-                message = events.current_message_snapshot.model_dump(mode="json", exclude_none=True)
+                message = _json(events.current_message_snapshot)
                 reply = read_reply(message)
         except sdk.BREAKS as error:
             if not heard.began or sdk.is_refusal(error):
-                raise sdk.failure(error, self._endpoint) from error
-            message, reply = await self._plain_call(client, prompt)
-            if rest := _rest(reply.text, heard.text):
-                yield TextDelta(rest)
+                raise sdk.failure(error, self._endpoint, heard.usage) from error
+            if heard.spoke:
+                raise ProviderUnavailableError("The reply broke off; ask again.", heard.usage) from error
+            message, reply = await self._plain_call(client, prompt, heard.usage)
+            if reply.text:
+                yield TextDelta(reply.text)
         self._keep(prompt, message, reply)
         yield reply
 
@@ -94,17 +102,22 @@ class AnthropicProvider:
         if client is not None:
             await client.close()
 
-    async def _plain_call(self, client: AsyncAnthropic, prompt: Prompt) -> tuple[dict[str, Any], ModelReply]:
-        """Asks once without streaming."""
+    async def _plain_call(
+        self, client: AsyncAnthropic, prompt: Prompt, spent: Usage | None
+    ) -> tuple[dict[str, Any], ModelReply]:
+        """Asks once without streaming, where the API is silent until it is done; adds what was `spent` before."""
         from agent_host.providers.anthropic import sdk
 
+        patience_s = 2 * self._endpoint.timeout_s
+        message: dict[str, Any] = {}
         try:
-            async with asyncio.timeout(2 * self._endpoint.timeout_s):
-                whole = await client.messages.create(**prompt.params)
-            message = whole.model_dump(mode="json", exclude_none=True)
-            return message, read_reply(message)
+            async with asyncio.timeout(patience_s):
+                whole = await client.messages.create(**prompt.params, timeout=sdk.silence(patience_s))
+            message = _json(whole)
+            reply = read_reply(message)
         except sdk.BREAKS as error:
-            raise sdk.failure(error, self._endpoint) from error
+            raise sdk.failure(error, self._endpoint, added(spent, _counted(message))) from error
+        return message, replace(reply, usage=added(spent, reply.usage) or Usage())
 
     async def _connected(self) -> AsyncAnthropic:
         """Returns the client; the first call imports the SDK in a worker thread, so that the prompt stays alive."""
@@ -129,21 +142,25 @@ class AnthropicProvider:
 class _Heard:
     """What a stream has said so far."""
 
-    text: str = ""
     began: bool = False
+    spoke: bool = False
     ended: bool = False
     tool_json: dict[int, list[str]] = field(default_factory=dict)
     stop_reason: str | None = None
+    usage: Usage | None = None
 
     def take(self, event: Any) -> str:
         """Takes one event in; returns the text it adds, if any."""
         if event.type == "text":
-            self.text += event.text
+            self.spoke = self.spoke or bool(event.text)
             return str(event.text)
         if event.type == "content_block_delta" and event.delta.type == "input_json_delta":
             self.tool_json.setdefault(event.index, []).append(event.delta.partial_json)
+        elif event.type == "message_start":
+            self.usage = _counted(_json(event.message))
         elif event.type == "message_delta":
             self.stop_reason = event.delta.stop_reason
+            self.usage = known_usage(_json(event.usage), self.usage)  # totals so far, not additions
         elif event.type == "message_stop":
             self.ended = True
         return ""
@@ -161,12 +178,11 @@ class _Heard:
                 check_tool_json(pieces)
 
 
-def _rest(text: str, shown: str) -> str:
-    """Returns what is still to be shown of a reply.
+def _json(value: Any) -> dict[str, Any]:
+    """Returns one of the SDK's values as JSON, without its warnings of types: `read_reply` checks them itself."""
+    return dict(value.model_dump(mode="json", exclude_none=True, warnings=False))
 
-    Raises:
-        ProviderUnavailableError: the reply does not begin with what was shown, so showing it would mix two replies.
-    """
-    if not text.startswith(shown):
-        raise ProviderUnavailableError("The reply broke off, and asking once more gave a different one; ask again.")
-    return text[len(shown) :]
+
+def _counted(message: Mapping[str, Any]) -> Usage | None:
+    counts = message.get("usage")
+    return known_usage(counts) if isinstance(counts, Mapping) else None

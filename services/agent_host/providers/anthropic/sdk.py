@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -19,9 +20,20 @@ from anthropic import (
 
 from agent_host.errors import ProviderError, ProviderRefusedError, ProviderUnavailableError
 from agent_host.providers.anthropic.endpoint import Endpoint
+from agent_host.providers.protocol import Usage
 
 # What a call can end in: the SDK's errors, the transport's while a stream is read, and what a malformed event raises.
-BREAKS: Final = (AnthropicError, httpx2.HTTPError, ValueError, LookupError, TypeError, TimeoutError)
+# The SDK reads events without checking them: an attribute that is missing, or an event too early (its RuntimeError).
+BREAKS: Final = (
+    AnthropicError,
+    httpx2.HTTPError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    TimeoutError,
+)
 
 _CONNECT_S: Final = 10.0
 _LONGEST_WAIT_S: Final = 20.0
@@ -52,29 +64,28 @@ def open_client(endpoint: Endpoint) -> AsyncAnthropic:
 
     Key and address are given, so that no profile or variable meant for another program can redirect a conversation.
     """
+    # The SDK copies events through pydantic, which would print a warning for each value of an unpromised type.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
     return AsyncAnthropic(
         api_key=endpoint.api_key,
         base_url=endpoint.base_url,
-        timeout=Timeout(endpoint.timeout_s, connect=min(_CONNECT_S, endpoint.timeout_s)),
+        timeout=silence(endpoint.timeout_s),
         max_retries=endpoint.max_retries,
         middleware=[_no_long_waits],
         open_telemetry={"propagation": False},
     )
 
 
-def failure(error: Exception, endpoint: Endpoint) -> ProviderError:
+def silence(timeout_s: float) -> Timeout:
+    """Returns how long a connection may be silent: the API's pings between two events count as life."""
+    return Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
+
+
+def failure(error: Exception, endpoint: Endpoint, usage: Usage | None = None) -> ProviderError:
     """Returns what a person should read when a call ended in `error`: what happened and what to do next."""
-    status = _status(error)
-    if status is None:
-        return ProviderUnavailableError(_no_answer(error, endpoint))
     if is_refusal(error):
-        told = _REFUSALS.get(status, "Anthropic refused the request ({status}): {reason}")
-        reason = _reason(error, endpoint)
-        return ProviderRefusedError(told.format(host=endpoint.host, model=endpoint.model, status=status, reason=reason))
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return ProviderUnavailableError(f"Anthropic limits how often this account may ask (429); {_when(error)}.")
-    trouble = "is overloaded" if status == _OVERLOADED else "has a fault of its own"
-    return ProviderUnavailableError(f"Anthropic {trouble} ({status}), after several tries; {_when(error)}.")
+        return ProviderRefusedError(_refusal(error, endpoint), usage)
+    return ProviderUnavailableError(_trouble(error, endpoint), usage)
 
 
 def is_refusal(error: Exception) -> bool:
@@ -92,10 +103,26 @@ def _status(error: Exception) -> int | None:
     return _STATUS_OF_KIND.get(error.type or "", HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
+def _refusal(error: Exception, endpoint: Endpoint) -> str:
+    status = _status(error) or HTTPStatus.BAD_REQUEST
+    told = _REFUSALS.get(status, "Anthropic refused the request ({status}): {reason}")
+    return told.format(host=endpoint.host, model=endpoint.model, status=status, reason=_reason(error, endpoint))
+
+
+def _trouble(error: Exception, endpoint: Endpoint) -> str:
+    status = _status(error)
+    if status is None:
+        return _no_answer(error, endpoint)
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return f"Anthropic limits how often this account may ask (429); {_when(error)}."
+    trouble = "is overloaded" if status == _OVERLOADED else "has a fault of its own"
+    return f"Anthropic {trouble} ({status}), after several tries; {_when(error)}."
+
+
 def _no_answer(error: Exception, endpoint: Endpoint) -> str:
     if isinstance(error, APITimeoutError | TimeoutError | httpx2.TimeoutException):
         waited = f"{endpoint.timeout_s:g} s"
-        return f"{endpoint.host} gave no answer within {waited}; ask again, or raise PROMETHEUS_LLM_TIMEOUT."
+        return f"{endpoint.host} was silent for more than {waited}; ask again, or raise PROMETHEUS_LLM_TIMEOUT."
     if isinstance(error, AnthropicError | httpx2.HTTPError):
         return f"{endpoint.host} cannot be reached; check the network and PROMETHEUS_BASE_URL."
     return f"{endpoint.host} sent a reply that cannot be read; ask again."

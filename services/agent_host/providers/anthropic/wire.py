@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from agent_host.providers.protocol import (
@@ -34,6 +34,13 @@ _STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "refusal": "refusal",
     "model_context_window_exceeded": "context_full",
 }
+_COUNTS: Final = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_tokens": "cache_read_input_tokens",
+    "cache_write_tokens": "cache_creation_input_tokens",
+}
+_ALWAYS_COUNTED: Final = frozenset({"input_tokens", "output_tokens"})
 _CUT_OFF: Final = frozenset({"max_tokens", "refusal", "context_full"})
 _CACHE: Final = {"type": "ephemeral"}
 _PLAIN_BLOCKS: Final = frozenset({"text", "tool_use"})
@@ -89,28 +96,37 @@ def read_reply(message: Mapping[str, Any]) -> ModelReply:
     A reply that was cut off loses its tool calls: the last may lack arguments, and none can be answered any more.
 
     Raises:
-        MalformedReplyError: no stop reason, or a tool call without an object of arguments.
+        MalformedReplyError: no stop reason, no list of blocks, no counts of tokens, or a block that is not whole.
     """
     raw_reason = message.get("stop_reason")
     if not isinstance(raw_reason, str):
         raise MalformedReplyError("the reply has no stop reason")
-    blocks = [block for raw in message.get("content") or () if (block := _block(raw)) is not None]
+    content = message.get("content")
+    if not isinstance(content, list):
+        raise MalformedReplyError("the reply has no list of blocks")
+    blocks = [block for raw in content if (block := _block(raw)) is not None]
     default: StopReason = "tool_use" if any(isinstance(block, ToolUse) for block in blocks) else "end_turn"
     reason = _STOP_REASONS.get(raw_reason, default)
     if reason in _CUT_OFF:
         blocks = [block for block in blocks if isinstance(block, Text)]
-    usage = message.get("usage") or {}
-    return ModelReply(
-        blocks=tuple(blocks),
-        stop_reason=reason,
-        usage=Usage(
-            input_tokens=usage.get("input_tokens") or 0,
-            output_tokens=usage.get("output_tokens") or 0,
-            cache_read_tokens=usage.get("cache_read_input_tokens") or 0,
-            cache_write_tokens=usage.get("cache_creation_input_tokens") or 0,
-        ),
-        model=str(message.get("model") or ""),
-    )
+    usage = _usage(message.get("usage"))
+    return ModelReply(tuple(blocks), reason, usage, str(message.get("model") or ""))
+
+
+def known_usage(counts: Mapping[str, Any], before: Usage | None = None) -> Usage:
+    """Reads what can be read of a failed call's counts; one that is missing or no count stays as it was `before`."""
+    known = before or Usage()
+    read = {
+        field: counts[name] for field, name in _COUNTS.items() if isinstance(counts.get(name), int) and counts[name] > 0
+    }
+    return replace(known, **read)
+
+
+def added(first: Usage | None, second: Usage | None) -> Usage | None:
+    """Returns the tokens of two calls together; None when neither counted any."""
+    if first is None or second is None:
+        return first or second
+    return Usage(**{field: getattr(first, field) + getattr(second, field) for field in _COUNTS})
 
 
 def worth_keeping(message: Mapping[str, Any], reply: ModelReply) -> Kept | None:
@@ -151,15 +167,43 @@ def _raw(block: Block) -> dict[str, Any] | None:
     return {**raw, "content": block.content} if block.content.strip() else raw
 
 
-def _block(raw: Mapping[str, Any]) -> Text | ToolUse | None:
+def _block(raw: object) -> Text | ToolUse | None:
+    if not isinstance(raw, Mapping):
+        raise MalformedReplyError("a block of the reply is not an object")
     if raw.get("type") == "text":
-        return Text(str(raw.get("text") or ""))
+        return Text(_word(raw, "text"))
     if raw.get("type") != "tool_use":
         return None
     arguments = raw.get("input")
     if not isinstance(arguments, Mapping):
         raise MalformedReplyError("a tool call's arguments are not an object")
-    return ToolUse(str(raw.get("id") or ""), str(raw.get("name") or ""), dict(arguments))
+    identifier, name = _word(raw, "id"), _word(raw, "name")
+    if not (identifier and name):
+        raise MalformedReplyError("a tool call has no id or no name")
+    return ToolUse(identifier, name, dict(arguments))
+
+
+def _word(raw: Mapping[str, Any], name: str) -> str:
+    value = raw.get(name)
+    if not isinstance(value, str):
+        raise MalformedReplyError(f"a block of the reply has no {name}")
+    return value
+
+
+def _usage(counts: object) -> Usage:
+    if not isinstance(counts, Mapping):
+        raise MalformedReplyError("the reply does not count its tokens")
+    return Usage(**{field: _count(counts, name) for field, name in _COUNTS.items()})
+
+
+def _count(counts: Mapping[str, Any], name: str) -> int:
+    """Reads one count; only those of the cache may be missing."""
+    value = counts.get(name)
+    if value is None and name not in _ALWAYS_COUNTED:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise MalformedReplyError(f"the reply's {name} is not a count")
+    return value
 
 
 def _next_position(position: str, value: object) -> str:

@@ -9,8 +9,10 @@ import pytest
 from agent_host.providers.anthropic.wire import (
     Kept,
     MalformedReplyError,
+    added,
     build_prompt,
     check_tool_json,
+    known_usage,
     read_reply,
     worth_keeping,
 )
@@ -36,9 +38,11 @@ ANSWERED = Message("user", (ToolResult("toolu_1", "{}", is_error=False),))
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
 RAW_USE = {"type": "tool_use", "id": "toolu_1", "name": "notes_read", "input": {"id": "n_1"}}
 
+COUNTS = {"input_tokens": 12, "output_tokens": 33}
+
 
 def _message(*content: dict[str, Any], stop_reason: str | None = "end_turn") -> dict[str, Any]:
-    return {"model": MODEL, "content": list(content), "stop_reason": stop_reason, "usage": {}}
+    return {"model": MODEL, "content": list(content), "stop_reason": stop_reason, "usage": COUNTS}
 
 
 def test_the_cache_is_asked_for_at_the_end_of_the_tools_and_of_the_system_prompt() -> None:
@@ -120,18 +124,47 @@ def test_a_reply_that_was_cut_off_asks_for_no_tool(reason: str) -> None:
 
 
 def test_usage_keeps_fresh_and_cached_tokens_apart() -> None:
-    counts = {"input_tokens": 12, "output_tokens": 33, "cache_creation_input_tokens": 100}
-    reply = read_reply({**_message(), "usage": {**counts, "cache_read_input_tokens": 2000}})
+    cached = {"cache_creation_input_tokens": 100, "cache_read_input_tokens": 2000}
+    reply = read_reply({**_message(), "usage": {**COUNTS, **cached}})
     assert reply.usage == Usage(12, 33, cache_read_tokens=2000, cache_write_tokens=100)
 
 
 @pytest.mark.parametrize(
     "broken",
-    [_message(stop_reason=None), _message({**RAW_USE, "input": ["a list"]}, stop_reason="tool_use")],
+    [
+        _message(stop_reason=None),
+        _message({**RAW_USE, "input": ["a list"]}, stop_reason="tool_use"),
+        _message({**RAW_USE, "id": ""}, stop_reason="tool_use"),
+        _message({**RAW_USE, "name": ""}, stop_reason="tool_use"),
+        _message({"type": "tool_use", "input": {}}, stop_reason="tool_use"),
+        _message({"type": "text", "text": None}),
+        _message() | {"content": None},
+        _message() | {"content": "words"},
+        _message() | {"content": ["words"]},
+        _message() | {"usage": None},
+        _message() | {"usage": [1]},
+        _message() | {"usage": {"input_tokens": 1}},
+        _message() | {"usage": {**COUNTS, "output_tokens": "33"}},
+        _message() | {"usage": {**COUNTS, "input_tokens": True}},
+        _message() | {"usage": {**COUNTS, "input_tokens": -1}},
+        _message() | {"usage": {**COUNTS, "cache_read_input_tokens": 1.5}},
+    ],
 )
 def test_a_reply_that_breaks_the_contract_is_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(MalformedReplyError):
         read_reply(broken)
+
+
+def test_what_can_be_read_of_a_failed_calls_counts_is_kept_and_later_totals_replace_it() -> None:
+    first = known_usage({**COUNTS, "cache_read_input_tokens": "many"})
+    assert first == Usage(12, 33)
+    assert known_usage({"output_tokens": 40}, first) == Usage(12, 40)
+
+
+def test_the_tokens_of_two_calls_add_up() -> None:
+    assert added(Usage(1, 2, 3, 4), Usage(10, 20, 30, 40)) == Usage(11, 22, 33, 44)
+    assert added(None, Usage(1)) == added(Usage(1), None) == Usage(1)
+    assert added(None, None) is None
 
 
 @pytest.mark.parametrize("pieces", [["{"], ['{"a": '], ["[1]"], ["nonsense"]])
