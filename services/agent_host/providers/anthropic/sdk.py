@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -62,18 +65,31 @@ _REFUSALS: Final = {
 def open_client(endpoint: Endpoint) -> AsyncAnthropic:
     """Returns a client that retries a bounded number of times and sends no trace context to the API.
 
-    Key and address are given, so that no profile or variable meant for another program can redirect a conversation.
+    Key and address are given, and the headers of ANTHROPIC_CUSTOM_HEADERS are kept out, so that no profile or variable
+    meant for another program can redirect a conversation, replace the key or add to a request.
     """
     # The SDK copies events through pydantic, which would print a warning for each value of an unpromised type.
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
-    return AsyncAnthropic(
-        api_key=endpoint.api_key,
-        base_url=endpoint.base_url,
-        timeout=silence(endpoint.timeout_s),
-        max_retries=endpoint.max_retries,
-        middleware=[_no_long_waits],
-        open_telemetry={"propagation": False},
-    )
+    with _hidden("ANTHROPIC_CUSTOM_HEADERS"):
+        return AsyncAnthropic(
+            api_key=endpoint.api_key,
+            base_url=endpoint.base_url,
+            timeout=silence(endpoint.timeout_s),
+            max_retries=endpoint.max_retries,
+            middleware=[_no_long_waits],
+            open_telemetry={"propagation": False},
+        )
+
+
+@contextmanager
+def _hidden(variable: str) -> Iterator[None]:
+    """Keeps a variable from the SDK, which has no option to leave it unread, while a client is made."""
+    value = os.environ.pop(variable, None)
+    try:
+        yield
+    finally:
+        if value is not None:
+            os.environ[variable] = value
 
 
 def silence(timeout_s: float) -> Timeout:
