@@ -9,7 +9,7 @@ ServiceError
     ├── NotPossibleYetError         the request cannot be met in this state                   FAILED_PRECONDITION
     ├── QueueFullError              more work waits than the writer takes                     RESOURCE_EXHAUSTED
     ├── WriterStoppedError          the writer drains, or stopped after a storage failure     UNAVAILABLE
-    ├── StorageFailedError          a write, read or sync failed: final, the process ends     UNAVAILABLE
+    ├── StorageFailedError          a write or sync failed, which ends the process; or a read UNAVAILABLE
     └── LedgerDamagedError          what is on disk is not what was committed: no start (exit 1)
         └── LedgerBehindError       entries are missing that a signed mark says were there
 SetupError                          cannot start, one line on stderr, exit 2
@@ -62,7 +62,10 @@ class WriterStoppedError(ReceiptError):
 
 
 class StorageFailedError(ReceiptError):
-    """The storage refused a write, read or sync. Final: after a failed sync nobody knows what the disk holds."""
+    """The storage refused. A write or sync that failed is final: nobody knows then what the disk holds.
+
+    A read that failed while serving, for instance for want of file handles, concerns its own caller only.
+    """
 
 
 class LedgerDamagedError(ReceiptError):

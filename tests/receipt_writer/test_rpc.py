@@ -266,3 +266,24 @@ async def test_one_tree_is_proved_a_prefix_of_another(live: Running) -> None:
     assert (await refused(backwards))[0] == grpc.StatusCode.INVALID_ARGUMENT
     beyond = live.stub.ProveConsistency(pb.ProveConsistencyRequest(layer=L12, from_size=5, to_size=99))
     assert (await refused(beyond))[0] == grpc.StatusCode.FAILED_PRECONDITION
+
+
+@pytest.mark.parametrize("rows", [33_000, 500_000])
+async def test_a_request_of_more_rows_than_an_entry_could_hold_is_refused_unread(live: Running, rows: int) -> None:
+    await live.stub.BeginTurn(begin_request(1))
+    request = turn_request(1)
+    request.draft.model.calls.extend([pb.CallCount()] * rows)
+    code, message, reason = await refused(live.stub.AppendTurn(request))
+    assert (code, reason) == (grpc.StatusCode.INVALID_ARGUMENT, "REQUEST_REFUSED")
+    assert f"{request.ByteSize()} bytes, more than the 65536" in message
+    assert (await live.stub.AppendTurn(turn_request(1))).entry.id == 1
+
+
+async def test_an_overlong_text_is_refused_in_every_request_that_writes(live: Running) -> None:
+    text = "x" * 70_000
+    for call in (
+        live.stub.BeginTurn(begin_request(1, product_id=text)),
+        live.stub.AppendTurn(turn_request(1, productId=text)),
+        live.stub.AppendDecision(decision_request(1, productId=text)),
+    ):
+        assert (await refused(call))[2] == "REQUEST_REFUSED"

@@ -136,9 +136,12 @@ class JsonlStore:
             raise StorageFailedError(f"The chain {chain} could not be read: {_reason(error)}.") from error
 
     def checkpoint(self, chain: str) -> bytes | None:
-        """Return the newest checkpoint's note."""
-        with self._final_failure("read"):
+        """Return the newest checkpoint's note. A failed read is this caller's trouble, as in `read`."""
+        try:
             return read_whole(self._files, checkpoint_path(self._folder, chain))
+        except OSError as error:
+            message = f"The checkpoint of the chain {chain} could not be read: {_reason(error)}."
+            raise StorageFailedError(message) from error
 
     def write_checkpoint(self, chain: str, note: bytes) -> None:
         """Make the commit point durable, then replace the chain's checkpoint file, whole or not at all."""

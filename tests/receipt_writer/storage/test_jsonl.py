@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -290,3 +291,27 @@ def test_a_torn_tail_is_kept_aside_before_it_is_cut_and_the_cut_is_synced(tmp_pa
     kept, cut = files.calls.index(("link", aside.name)), files.calls.index(("truncate", "decisions.jsonl"))
     assert kept < files.calls.index(("sync_folder", tmp_path.name)) < cut
     assert files.calls[cut + 1] == ("sync", "decisions.jsonl")
+
+
+class NoHandles(OsFileSystem):
+    """Real files, of which no further one can be opened to read once `are_gone` is set."""
+
+    are_gone = False
+
+    def open_to_read(self, path: Path) -> int:
+        if self.are_gone:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return super().open_to_read(path)
+
+
+def test_a_checkpoint_that_cannot_be_read_now_does_not_end_the_writer(tmp_path: Path) -> None:
+    files = NoHandles()
+    store = settled(tmp_path, files)
+    store.write_checkpoint("decisions", b"note")
+    files.are_gone = True
+    with pytest.raises(StorageFailedError, match=r"could not be read: too many open files\.$"):
+        store.checkpoint("decisions")
+    files.are_gone = False
+    store.commit(Batch({"decisions": ENTRIES[:1]}))
+    assert store.checkpoint("decisions") == b"note"
+    store.close()
