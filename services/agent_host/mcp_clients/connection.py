@@ -108,11 +108,11 @@ class ServerConnection:
                     "and a paid call may still be charged; check before calling it again."
                 )
             case "unclear" if repeatable:
-                return f"The connection to {server} broke while {tool} was running; calling it again is safe."
+                return f"{server} did not answer {tool}: {failure.words}; calling it again is safe."
             case "unclear":
                 return (
-                    f"The connection to {server} broke while {tool} was running. It may or may not have been carried "
-                    "out, so it was not sent again; check before calling it again."
+                    f"{server} did not answer {tool}: {failure.words}. It may or may not have been carried out, so it "
+                    "was not sent again; check before calling it again."
                 )
             case "refused":
                 return f"{server} refused {tool}: {failure.words}."

@@ -181,9 +181,8 @@ async def _take_in() -> None:
 
 
 def load_sdk() -> None:
-    """Imports what takes long, the SDK and what it would import at the first answer; meant for a worker thread."""
-    for name in ("agent_host.mcp_clients.sdk", "jsonschema.validators", "referencing"):
-        import_module(name)
+    """Imports the SDK, which takes long; meant for a worker thread."""
+    import_module("agent_host.mcp_clients.sdk")
 
 
 def _note_failure(task: asyncio.Task[None]) -> None:

@@ -12,10 +12,10 @@ from agent_host.providers.protocol import JsonValue
 FailureKind: TypeAlias = Literal[
     "unreachable",  # no connection can be made
     "not_sent",  # certainly not carried out: nobody was reached, or the server forgot us before it looked
-    "unclear",  # the connection broke after the request went out
+    "unclear",  # the request went out, and what came back, if anything, is no answer to it
     "late",  # no answer in time; the server may still be at it
     "refused",  # the server said no
-    "unreadable",  # it was carried out, but the answer breaks the protocol or the tool's own schema
+    "unreadable",  # it was carried out, but the answer breaks the protocol
 ]
 _KEY_ARGUMENT: Final = "idempotency_key"
 _MESSAGE_CHARS: Final = 2000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Final, TextIO
@@ -13,11 +14,13 @@ from mcp.types import (
     CONNECTION_CLOSED,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    PARSE_ERROR,
     REQUEST_TIMEOUT,
     CallToolResult,
     Implementation,
     Tool,
 )
+from pydantic import ValidationError
 
 from agent_host.mcp_clients import transports
 from agent_host.mcp_clients.config import ServerConfig
@@ -39,6 +42,7 @@ FAILURES: Final = (
 CancelScope = anyio.CancelScope
 
 _SDK_CLOSED_WORDS: Final = ("Connection closed", "SSE stream ")
+_SDK_UNREAD_WORDS: Final = "Failed to parse "
 _WRITE_MARGIN_S: Final = 5.0
 _PAGES: Final = 100
 
@@ -96,8 +100,9 @@ async def call_tool(
         return Failure("late", "no answer in time")
     except MCPError as error:
         return _failed_call(error, late=clock() - started >= timeout_s)
-    except (RuntimeError, ValueError) as error:
-        return Failure("unreadable", one_line(str(error))[:200])
+    except (RuntimeError, ValueError):
+        logging.getLogger("mcp").warning("the answer to %s cannot be read", tool, exc_info=True)
+        return Failure("unreadable", "it is no result of a tool")
     return _remote_result(result)
 
 
@@ -111,13 +116,14 @@ def why_not_connected(error: BaseException, config: ServerConfig, log: TextIO) -
         return _why_refused(error, config, log)
     if isinstance(error, httpx2.HTTPError):
         return f"nothing answers at {config.address}; start it, or correct `url` in mcp.json"
+    if isinstance(error, ValidationError):
+        return "it does not speak MCP as expected (an answer has the wrong form)"
     return f"it does not speak MCP as expected ({one_line(str(error))[:200]})"
 
 
 def _remote_tool(tool: Tool) -> RemoteTool:
     read_only = bool(tool.annotations and tool.annotations.read_only_hint)
-    schema = {"type": "object", **tool.input_schema}  # models are refused a schema that leaves its type to be guessed
-    return RemoteTool(tool.name, tool.description or tool.title or "", schema, read_only)
+    return RemoteTool(tool.name, tool.description or tool.title or "", tool.input_schema, read_only)
 
 
 def _remote_result(result: CallToolResult) -> RemoteResult:
@@ -126,23 +132,27 @@ def _remote_result(result: CallToolResult) -> RemoteResult:
 
 
 def _failed_call(error: MCPError, *, late: bool) -> Failure:
-    if error.code in {transports.NOT_SENT, transports.SESSION_LOST}:
+    ours = transports.own_code(error)
+    if ours in {transports.NOT_SENT, transports.SESSION_LOST}:
         return Failure("not_sent", error.message)
-    if error.code == transports.BROKEN or (
-        error.code == CONNECTION_CLOSED and error.message.startswith(_SDK_CLOSED_WORDS)
-    ):
+    if ours == transports.BROKEN:
         return Failure("unclear", error.message)
+    if error.code == CONNECTION_CLOSED and error.message.startswith(_SDK_CLOSED_WORDS):
+        return Failure("unclear", "the connection broke")
+    if error.code == PARSE_ERROR and error.message.startswith(_SDK_UNREAD_WORDS):
+        return Failure("unclear", "its answer is no MCP")
     if error.code == REQUEST_TIMEOUT and late:
         return Failure("late", error.message)
     return Failure("refused", one_line(error.message))
 
 
 def _why_refused(error: MCPError, config: ServerConfig, log: TextIO) -> str:
-    if error.code == transports.UNAUTHORIZED:
+    ours = transports.own_code(error)
+    if ours == transports.UNAUTHORIZED:
         return "it does not accept the token; check `token_env` or `token_file` in mcp.json"
-    if error.code == transports.NOT_SENT:
+    if ours == transports.NOT_SENT:
         return f"nothing answers at {config.address}; start it, or correct `url` in mcp.json"
-    if error.code == transports.BROKEN:
+    if ours == transports.BROKEN:
         return f"there is trouble at {config.address}, {error.message}; look into its log"
     if error.code == CONNECTION_CLOSED:
         return f"it ended before it listed its tools; what it said is in {log.name}"

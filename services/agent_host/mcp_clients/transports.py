@@ -2,11 +2,14 @@
 
 Over stdio, the end of the server's output is reported the moment it is read. Over HTTP, a request that fails is
 answered by a JSON-RPC error of its own instead of tearing the whole connection down, so that it is known for each call
-whether it can have been carried out.
+whether it can have been carried out. Such an error is known as ours by a secret that never leaves this process: a
+server may use the same codes for what it likes.
 """
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -15,9 +18,11 @@ from typing import Any, Final, Self, TextIO
 
 import anyio
 import httpx2
-from mcp import StdioServerParameters, stdio_client
+from mcp import MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 
+from agent_host.mcp_clients import listing
 from agent_host.mcp_clients.config import ServerConfig
 
 # Error codes of our own, in the range that JSON-RPC leaves to implementations.
@@ -25,6 +30,12 @@ NOT_SENT: Final = -32090
 BROKEN: Final = -32091
 SESSION_LOST: Final = -32092
 UNAUTHORIZED: Final = -32093
+_OURS: Final = secrets.token_hex(16)
+
+
+def own_code(error: MCPError) -> int | None:
+    """Returns the code of an error made here, None for one that a server sent."""
+    return error.code if error.data == _OURS else None
 
 
 @asynccontextmanager
@@ -44,7 +55,7 @@ async def stdio(
 
 
 class _Watched:
-    """A read stream that tells when it ends."""
+    """A read stream that tells when it ends, and puts lists of tools in order."""
 
     def __init__(self, inner: Any, ended: Callable[[], None]) -> None:
         self._inner = inner
@@ -52,7 +63,7 @@ class _Watched:
 
     async def receive(self) -> Any:
         try:
-            return await self._inner.receive()
+            return listing.in_order(await self._inner.receive())
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             self._ended()
             raise
@@ -79,7 +90,7 @@ class _Watched:
 
 
 @asynccontextmanager
-async def http(url: str, config: ServerConfig) -> AsyncIterator[tuple[Any, Any]]:
+async def http(url: str, config: ServerConfig) -> AsyncIterator[tuple[_Watched, Any]]:
     """Yields the streams of a server that runs elsewhere."""
     headers = dict(config.headers)
     if config.token is not None:
@@ -88,9 +99,9 @@ async def http(url: str, config: ServerConfig) -> AsyncIterator[tuple[Any, Any]]
     transport = _OneErrorPerRequest(httpx2.AsyncHTTPTransport())
     async with (
         httpx2.AsyncClient(transport=transport, headers=headers, timeout=timeout) as client,
-        streamable_http_client(url, http_client=client) as streams,
+        streamable_http_client(url, http_client=client) as (read, write),
     ):
-        yield streams
+        yield _Watched(read, lambda: None), write
 
 
 class _OneErrorPerRequest(httpx2.AsyncBaseTransport):
@@ -102,12 +113,7 @@ class _OneErrorPerRequest(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
             response = await self._inner.handle_async_request(request)
-            error = _error_of(request, response)
-            if error is not None:
-                await response.aclose()
-                return error
-            is_json = response.headers.get("content-type", "").startswith("application/json")
-            return await _whole(response) if is_json else response
+            return await _honest(request, response)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
             return _error_response(NOT_SENT, "nobody answers there")
         except httpx2.TransportError:
@@ -117,16 +123,48 @@ class _OneErrorPerRequest(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-def _error_of(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response | None:
-    """Returns what a status means that MCP's own errors do not tell, None for every other answer."""
-    status = response.status_code
+async def _honest(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    """Returns the response, or an error of ours in place of one that MCP has no words for."""
+    status, kind = response.status_code, response.headers.get("content-type", "").lower()
+    error: httpx2.Response | None = None
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return _error_response(UNAUTHORIZED, "the token is not accepted")
-    if status == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
-        return _error_response(SESSION_LOST, "the server does not know this session any more")
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and "json" not in response.headers.get("content-type", ""):
-        return _error_response(BROKEN, f"it answers with HTTP {status}")
-    return None
+        error = _error_response(UNAUTHORIZED, "the token is not accepted")
+    elif status == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
+        error = _error_response(SESSION_LOST, "the server does not know this session any more")
+    elif kind.startswith("application/json"):
+        response = await _whole(response)
+        if _may_have_worked(request, status) and not _is_answer(response):
+            error = _no_answer(status)
+    elif _may_have_worked(request, status) and not (response.is_success and kind.startswith("text/event-stream")):
+        error = _no_answer(status)
+    if error is None:
+        return response
+    await response.aclose()
+    return error
+
+
+def _may_have_worked(request: httpx2.Request, status: int) -> bool:
+    """Whether a request may have been carried out though its answer is none: a gateway gave up, or a call was taken."""
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
+        return True
+    return status < HTTPStatus.MULTIPLE_CHOICES and request.method == "POST" and _method(request) == "tools/call"
+
+
+def _method(request: httpx2.Request) -> str:
+    return str(json.loads(request.content).get("method"))
+
+
+def _is_answer(response: httpx2.Response) -> bool:
+    try:
+        message = jsonrpc_message_adapter.validate_json(response.content, by_name=False)
+    except ValueError:
+        return False
+    return isinstance(message, JSONRPCError) or (response.is_success and isinstance(message, JSONRPCResponse))
+
+
+def _no_answer(status: int) -> httpx2.Response:
+    words = f"it answers with HTTP {status}"
+    return _error_response(BROKEN, words if status >= HTTPStatus.BAD_REQUEST else f"{words} and no MCP")
 
 
 async def _whole(response: httpx2.Response) -> httpx2.Response:
@@ -140,5 +178,5 @@ async def _whole(response: httpx2.Response) -> httpx2.Response:
 
 
 def _error_response(code: int, message: str) -> httpx2.Response:
-    error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message, "data": _OURS}}
     return httpx2.Response(HTTPStatus.BAD_GATEWAY, json=error)

@@ -177,11 +177,35 @@ async def test_a_refusal_by_the_protocol_is_a_value_on_one_line(tmp_path: Path) 
     assert outcome.content == "my-raw refused refuse: no tools/call here."
 
 
-async def test_an_answer_that_breaks_the_tools_own_schema_is_told_as_carried_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("code", [-32090, -32091, -32092, -32093])
+async def test_a_servers_own_error_code_is_a_refusal_whatever_the_code(tmp_path: Path, code: int) -> None:
+    async with _open(tmp_path) as (box, server):
+        outcome = await box.call("my-raw_refuse", {"code": code}, {})
+    assert outcome.content == "my-raw refused refuse: no tools/call here."
+    assert len(server.seen("tools/call")) == 1
+
+
+async def test_an_answer_that_is_no_result_is_told_as_carried_out(tmp_path: Path) -> None:
+    async with _open(tmp_path) as (box, _):
+        outcome = await box.call("my-raw_mumble", {"shapeless": True}, {})
+    assert outcome.is_error
+    assert outcome.content == "my-raw carried out mumble, but its answer cannot be read: it is no result of a tool."
+
+
+async def test_a_pattern_in_an_output_schema_cannot_hold_up_the_host(tmp_path: Path) -> None:
     async with _open(tmp_path) as (box, _):
         outcome = await box.call("my-raw_mumble", {}, {})
-    assert outcome.is_error
-    assert outcome.content.startswith("my-raw carried out mumble, but its answer cannot be read")
+    assert (outcome.structured, outcome.is_error) == ({"n": "a" * 60 + "!"}, False)
+
+
+async def test_a_tool_that_cannot_be_used_does_not_hide_the_others(tmp_path: Path) -> None:
+    async with _open(tmp_path, "shabby") as (box, _):
+        names = {spec.name for spec in await box.specs()}
+        assert box.problems() == ()
+    assert len(names) == 8
+    assert "my-raw_write" in names
+    log = (tmp_path / "log").read_text(encoding="utf-8")
+    assert log.count("a tool that cannot be used is left out") == 10  # five on each of two pages
 
 
 async def test_a_server_without_tools_is_no_problem(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 `raw_stdio.py FOLDER [MANNER …]`: every message it reads is appended to FOLDER/seen.jsonl, its process id is written to
 FOLDER/pid. Manners: `mute` (never answers `initialize`), `junk` (prints what is no protocol), `deaf` (ignores the end
-of its input), `chatty` (writes to standard error), `toolless` (knows no tools).
+of its input), `chatty` (writes to standard error), `toolless` (knows no tools), `shabby` (lists some that are none).
 """
 
 import json
@@ -17,7 +17,7 @@ MANNERS = set(sys.argv[2:])
 READ_ONLY = {"readOnlyHint": True}
 NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 KEYED = {"type": "object", "properties": {"idempotency_key": {"type": "string"}}}
-ANSWER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+ANSWER = {"type": "object", "properties": {"n": {"type": "string", "pattern": "^(a+)+$"}}, "required": ["n"]}
 TOOLS = [
     {"name": "get-echo", "description": "Says it again.", "inputSchema": NO_ARGUMENTS, "annotations": READ_ONLY},
     {"name": "write", "description": "Adds a line.", "inputSchema": NO_ARGUMENTS},
@@ -27,6 +27,13 @@ TOOLS = [
     {"name": "die_keyed", "description": "Adds a line; dies the first time.", "inputSchema": KEYED},
     {"name": "mumble", "description": "Breaks its word.", "inputSchema": NO_ARGUMENTS, "outputSchema": ANSWER},
     {"name": "refuse", "description": "Is refused by the protocol.", "inputSchema": NO_ARGUMENTS},
+]
+SHABBY = [
+    {"name": "list", "inputSchema": {"type": "array"}},
+    {"name": "no-schema"},
+    {"name": "", "inputSchema": NO_ARGUMENTS},
+    {"name": "lists", "inputSchema": {"type": "object", "properties": []}},
+    "a text",
 ]
 
 
@@ -48,7 +55,8 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     if name == "get-echo":
         return {"content": [{"type": "text", "text": arguments.get("text", "")}]}
     if name == "mumble":
-        return {"content": [], "structuredContent": {"n": "none"}}
+        long = {"n": "a" * 60 + "!"}
+        return {"content": "none" if arguments else [], "structuredContent": long}
     if name == "write":
         return {"content": [{"type": "text", "text": f"line {note('lines', 'write')}"}]}
     if name == "die.write":
@@ -75,11 +83,13 @@ def answer(message: dict[str, Any]) -> None:
         }
     elif method == "tools/list" and "toolless" not in MANNERS:
         page = int(params.get("cursor") or 0)
-        result = {"tools": TOOLS[page : page + 4], **({"nextCursor": "4"} if page == 0 else {})}
+        bad = SHABBY if "shabby" in MANNERS else []
+        result = {"tools": [*bad, *TOOLS[page : page + 4]], **({"nextCursor": "4"} if page == 0 else {})}
     elif method == "tools/call" and params["name"] != "refuse":
         result = call(params["name"], params.get("arguments") or {})
     else:
-        send({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": f"no {method}\nhere"}})
+        code = params.get("arguments", {}).get("code", -32601)
+        send({"jsonrpc": "2.0", "id": message["id"], "error": {"code": code, "message": f"no {method}\nhere"}})
         return
     if result is not None:
         send({"jsonrpc": "2.0", "id": message["id"], "result": result})

@@ -1,0 +1,122 @@
+"""What an HTTP server may answer to a call that is no answer: never a refusal when the call may have worked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from agent_host.mcp_clients.config import ServerConfig
+from agent_host.mcp_clients.manager import McpToolBox
+
+JSON = "application/json"
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "shop", "version": "1"},
+}
+TOOLS = {"tools": [{"name": "pay", "inputSchema": {"type": "object"}}]}
+
+
+class Shop:
+    """Speaks the older era and answers `tools/call` with the same bytes each time; `paid` counts the calls."""
+
+    def __init__(self, status: int, kind: str, body: str) -> None:
+        self.paid = 0
+        self._answer = (status, kind, body)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serves one connection until it ends."""
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+                length = next((line for line in head.split("\r\n") if line.startswith("content-length:")), ": 0")
+                body = await reader.readexactly(int(length.partition(":")[2]))
+                status, kind, text = self._respond(json.loads(body or b"{}"))
+                lines = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(text.encode())}\r\n\r\n"
+                writer.write((lines + text).encode())
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    def _respond(self, message: dict[str, Any]) -> tuple[int, str, str]:
+        match message.get("method"):
+            case "initialize":
+                return 200, JSON, _result(message, HELLO)
+            case "tools/list":
+                return 200, JSON, _result(message, TOOLS)
+            case "tools/call":
+                self.paid += 1
+                status, kind, text = self._answer
+                return status, kind, text.replace("ID", str(message["id"]))
+            case "notifications/initialized":
+                return 202, JSON, ""
+            case _:
+                return 404, "text/plain", ""
+
+
+def _result(message: dict[str, Any], result: dict[str, Any]) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+@asynccontextmanager
+async def _open(shop: Shop) -> AsyncIterator[McpToolBox]:
+    server = await asyncio.start_server(shop.serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+    box = McpToolBox([ServerConfig("shop", url=url)], "0.1.0", call_timeout_s=20.0)
+    await box.specs()
+    yield box
+    await box.close()
+    server.close()
+    await server.wait_closed()
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "body", "words"),
+    [
+        (504, JSON, '{"message": "Endpoint request timed out"}', "it answers with HTTP 504"),
+        (504, JSON, '{"jsonrpc": "2.0", "id": ID, "result": {}}', "it answers with HTTP 504"),
+        (502, "text/html", "<html>", "it answers with HTTP 502"),
+        (500, "text/event-stream", "data: x\n\n", "it answers with HTTP 500"),
+        (408, "text/plain", "", "it answers with HTTP 408"),
+        (200, "text/html", "<html>", "it answers with HTTP 200 and no MCP"),
+        (202, "text/plain", "", "it answers with HTTP 202 and no MCP"),
+        (200, JSON, '{"oops": 1}', "it answers with HTTP 200 and no MCP"),
+        (200, JSON, "half of {", "it answers with HTTP 200 and no MCP"),
+        (200, "text/event-stream", "data: {}\n\n", "its answer is no MCP"),
+        (200, "text/event-stream", ": nothing\n\n", "the connection broke"),
+    ],
+)
+async def test_a_call_that_may_have_worked_is_never_told_as_refused(
+    status: int, kind: str, body: str, words: str
+) -> None:
+    shop = Shop(status, kind, body)
+    async with _open(shop) as box:
+        outcome = await box.call("shop_pay", {}, {})
+    assert outcome.is_error
+    assert outcome.content == (
+        f"shop did not answer pay: {words}. It may or may not have been carried out, so it was not sent again; "
+        "check before calling it again."
+    )
+    assert shop.paid == 1
+
+
+@pytest.mark.parametrize("code", [-32090, -32091, -32092, -32093])
+@pytest.mark.parametrize("status", [200, 500])
+async def test_a_servers_own_error_is_a_refusal_whatever_its_code_and_status(status: int, code: int) -> None:
+    body = f'{{"jsonrpc": "2.0", "id": ID, "error": {{"code": {code}, "message": "no money"}}}}'
+    shop = Shop(status, JSON, body)
+    async with _open(shop) as box:
+        outcome = await box.call("shop_pay", {}, {})
+    assert outcome.content == "shop refused pay: no money."
+    assert shop.paid == 1
+
+
+async def test_a_call_that_comes_too_often_is_refused() -> None:
+    async with _open(Shop(429, JSON, '{"error": "slow down"}')) as box:
+        outcome = await box.call("shop_pay", {}, {})
+    assert outcome.content.startswith("shop refused pay: ")
