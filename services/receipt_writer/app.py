@@ -127,8 +127,9 @@ async def run_service(service: Service, address: Address, leave: asyncio.Event) 
         bound = await server.start(address)
         _log.info("ready: receipt-writer serves %s on %s", _sizes(service.ledger), bound)
         leaving = asyncio.create_task(leave.wait())
-        await asyncio.wait({committer, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({committer, keeper, leaving}, return_when=asyncio.FIRST_COMPLETED)
         leaving.cancel()
+        _require_upkeep(writer, keeper)
         await server.refuse_new_work()
         keeper.cancel()
         await _finish(service, committer)
@@ -215,6 +216,13 @@ def _record_interrupted(writer: Writer, abandoned: Sequence[Intent]) -> None:
             _log.warning("A turn that never reported could not be recorded: %s", outcome)
         elif isinstance(outcome, Entry):
             _log.warning("Entry %d records a turn that never reported as interrupted.", outcome.id)
+
+
+def _require_upkeep(writer: Writer, keeper: "asyncio.Task[None]") -> None:
+    """End the writer when its upkeep ended: without it there are no checkpoints, and silence leaves no trace."""
+    if keeper.done() and writer.failure is None:
+        _log.critical("The upkeep of checkpoints and deadlines ended.", exc_info=keeper.exception())
+        writer.fail(StorageFailedError("The writer's upkeep ended unexpectedly; restart it."))
 
 
 async def _finish(service: Service, committer: "asyncio.Task[None]") -> None:

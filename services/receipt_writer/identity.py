@@ -98,7 +98,7 @@ def read_substrate_id(files: FileSystem, folder: Path) -> str:
     try:
         name = json.loads(content or b"")["substrateId"]
         origin(name, "decisions")
-    except (ValueError, KeyError, TypeError, OriginError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, OriginError) as error:
         raise SetupError(f"{folder / LEDGER_NAME} does not name the ledger; put it back from your backup.") from error
     return str(name)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from receipt_writer.format.digest import ZERO_HASH, sha256_hex
 from receipt_writer.format.entry import check_draft
-from receipt_writer.format.errors import SchemaError
+from receipt_writer.format.errors import FormatError, SchemaError
 
 TURN_LAYER = "L10"
 FORM = "v2"
@@ -124,10 +124,10 @@ def encode_intent(intent: Intent) -> bytes:
 
 
 def decode_intent(line: bytes) -> Intent | None:
-    """Return the intent of a journal line, None when the line is damaged."""
+    """Return the intent of a journal line, None when the line is damaged or no entry could be made of it."""
     try:
         members = json.loads(line)
-        return Intent(
+        intent = Intent(
             turn_id=members["turnId"],
             session_id=members["sessionId"],
             gateway=members["gateway"],
@@ -139,8 +139,11 @@ def decode_intent(line: bytes) -> Intent | None:
             started_at_ms=members["startedAtMs"],
             host=members["host"],
         )
-    except (ValueError, KeyError, TypeError):
+        check_intent(intent)
+    except (ValueError, KeyError, TypeError, RecursionError, FormatError):
         return None
+    is_typed = type(intent.started_at_ms) is int and type(intent.deadline_ms) is int and type(intent.host) is str
+    return intent if is_typed else None
 
 
 def _beginning_of(recorded: Mapping[str, object]) -> Intent:

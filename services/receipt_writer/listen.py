@@ -10,7 +10,7 @@ from receipt_writer.errors import ListenError
 
 _LONGEST_PATH_BYTES = 107  # sun_path, without its final NUL
 _PATIENCE_S = 0.5
-_URI_CHARACTERS = "%?#"
+_URI_CHARACTERS = "%?#,"
 
 
 @dataclass(frozen=True)

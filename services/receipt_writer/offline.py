@@ -1,6 +1,6 @@
 """Reading a receipts folder without a writer: no lock, no private key, nothing changed; a live writer may go on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, ReceiptError, StorageFailedError
 from receipt_writer.format.checkpoint import parse_note
 from receipt_writer.format.errors import CheckpointError, PolicyError
-from receipt_writer.format.policy import Policy, parse_policy
+from receipt_writer.format.policy import Policy, TrustedKey, parse_policy
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.identity import chains_folder, policy_path, read_substrate_id
 from receipt_writer.index import ChainIndex
@@ -113,8 +113,7 @@ def check_chain(folder: Path, layer: str) -> Finding:
         head, note = read_whole(files, chains / HEAD_NAME), read_whole(files, checkpoint_path(chains, chain))
         file = _open(folder, chain)
         try:
-            entry_key = next(key.public_key for key in keys if key.use == "entry")
-            point = newest_record(head, entry_key)[0].chains.get(chain) if head else None
+            point = newest_record(head, _entry_key(keys))[0].chains.get(chain) if head else None
             end = file.sound_end(point.length_bytes if point else None)
             torn = file.length_bytes() - end
             checkpoint = read_checkpoint(note, index, keys)
@@ -142,6 +141,13 @@ def read_policy(folder: Path, chain: str) -> Policy:
         return parse_policy(content)
     except PolicyError as error:
         raise SetupError(f"{path} is no policy: {error}") from error
+
+
+def _entry_key(keys: Sequence[TrustedKey]) -> bytes:
+    for key in keys:
+        if key.use == "entry":
+            return key.public_key
+    raise LedgerDamagedError("The policy file trusts no key to sign entries; put back the one of this ledger.")
 
 
 def _open(folder: Path, chain: str) -> ChainFile:

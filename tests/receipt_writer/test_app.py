@@ -250,7 +250,7 @@ def test_a_ledger_keeps_its_name(folder: Path) -> None:
     assert parse_policy((folder / "policy-decisions.json").read_bytes()).origin == "berlin-1/decisions/-"
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"substrateId":"NO"}', b'{"substrateId":5}'])
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"substrateId":"NO"}', b'{"substrateId":5}', b"[" * 9999])
 def test_a_broken_name_file_is_told(folder: Path, content: bytes) -> None:
     reopened(folder)
     (folder / "ledger.json").write_bytes(content)

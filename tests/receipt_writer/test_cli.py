@@ -261,6 +261,16 @@ def test_fsck_tells_a_torn_tail_and_leaves_it(filled: Commands) -> None:
     assert path.read_bytes() == torn
 
 
+def test_fsck_tells_that_the_policy_trusts_no_key_for_entries(filled: Commands) -> None:
+    path = filled.folder / "policy-decisions.json"
+    policy = json.loads(path.read_text())
+    path.write_text(json.dumps(policy | {"keys": [key for key in policy["keys"] if key["use"] == "checkpoint"]}))
+    ran = filled.run("fsck")
+    assert ran.status == 1
+    assert "decisions: DAMAGED" in ran.out
+    assert "trusts no key to sign entries" in ran.out
+
+
 def test_fsck_finds_entries_that_were_cut_off(filled: Commands) -> None:
     path = chain_file(filled.folder)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))

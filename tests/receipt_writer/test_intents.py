@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -25,9 +26,31 @@ def test_an_intent_survives_the_journal() -> None:
     assert b"\n" not in encode_intent(one)
 
 
-@pytest.mark.parametrize("line", [b"", b"{}", b"[]", b"null", b'{"turnId":1', b"\0\0\0\0", b"\xff"])
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize("line", [b"", b"{}", b"[]", b"null", b'{"turnId":1', b"\0\0\0\0", b"\xff", DEEP])
 def test_a_damaged_journal_line_is_no_intent(line: bytes) -> None:
     assert decode_intent(line) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"turnId": 1},
+        {"gateway": 7},
+        {"modelId": None},
+        {"deadlineMs": "5"},
+        {"deadlineMs": 1.5},
+        {"startedAtMs": None},
+        {"startedAtMs": True},
+        {"host": 5},
+    ],
+)
+def test_a_journal_line_of_other_types_is_no_intent(change: dict[str, Any]) -> None:
+    members = json.loads(encode_intent(intent(1, started_at_ms=7)))
+    assert decode_intent(json.dumps(members).encode()) is not None
+    assert decode_intent(json.dumps(members | change).encode()) is None
 
 
 def test_an_interrupted_draft_says_only_what_was_known_when_the_turn_began() -> None:

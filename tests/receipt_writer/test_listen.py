@@ -39,7 +39,7 @@ def test_a_path_too_long_for_a_socket_is_refused() -> None:
         parse_address("unix:/" + "x" * 107)
 
 
-@pytest.mark.parametrize("path", ["/a%20b/w", "/a?b", "/a#b"])
+@pytest.mark.parametrize("path", ["/a%20b/w", "/a?b", "/a#b", "/a,b"])
 def test_a_path_that_grpc_would_read_otherwise_is_refused(path: str) -> None:
     with pytest.raises(ListenError, match="reads as part of a URI"):
         parse_address(f"unix:{path}")

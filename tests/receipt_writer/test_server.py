@@ -17,6 +17,7 @@ from receipt_writer.errors import ListenError
 from receipt_writer.listen import UnixAddress
 from receipt_writer.rpc import SERVICE_NAME
 from receipt_writer.server import MAX_MESSAGE_BYTES
+from receipt_writer.upkeep import Upkeep
 from receipt_writer.writer import Limits
 from tests.receipt_writer.parts import (
     WatchedFiles,
@@ -176,3 +177,14 @@ async def test_an_address_that_cannot_be_used_gives_the_folder_back(folder: Path
     with pytest.raises(ListenError):
         await run_service(service, UnixAddress(folder / "taken"), asyncio.Event())
     open_service(folder).store.close()
+
+
+async def test_a_writer_whose_upkeep_ended_does_not_serve_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(_: Upkeep) -> None:
+        raise ArithmeticError
+
+    monkeypatch.setattr(Upkeep, "look_once", broken)
+    service = open_service(folder)
+    status = await asyncio.wait_for(run_service(service, UnixAddress(folder / "w.sock"), asyncio.Event()), 20)
+    assert status == 1
+    assert "upkeep ended" in str(service.writer.failure)

@@ -24,7 +24,7 @@ def iso_from_ms(ms: int) -> str:
     """
     if not 0 <= ms <= MAX_MS:
         raise SchemaError("recordedAtMs", f"an integer from 0 to {MAX_MS}")
-    return (_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds")[:-_OFFSET] + "Z"
+    return _spelled(_EPOCH + timedelta(milliseconds=ms))
 
 
 def is_instant(text: str) -> bool:
@@ -32,7 +32,11 @@ def is_instant(text: str) -> bool:
     if not _SPELLING.fullmatch(text) or text < _FIRST_YEAR:
         return False
     try:
-        datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return False
-    return True
+    return _spelled(moment) == text  # some versions of Python read 24:00 as the next day
+
+
+def _spelled(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds")[:-_OFFSET] + "Z"

@@ -64,14 +64,14 @@ def load_key(path: Path, use: Use) -> FileSigner:
     content = _private_bytes(path)
     try:
         seed = _seed(json.loads(content), use)
-    except (ValueError, KeyError, TypeError, binascii.Error) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as error:
         raise KeyFileError(f"{path} is no {use} key file; put the right file back.") from error
     return FileSigner(SigningKey(seed))
 
 
 def _private_bytes(path: Path) -> bytes:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would hang
     except FileNotFoundError as error:
         raise KeyFileError(f"The key file {path} is missing; put it back from your backup.") from error
     except OSError as error:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -63,6 +64,12 @@ def test_a_folder_in_place_of_a_key_is_refused(tmp_path: Path) -> None:
         load_key(tmp_path / "entry.key", "entry")
 
 
+def test_a_pipe_in_place_of_a_key_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "entry.key", 0o600)
+    with pytest.raises(KeyFileError, match="no plain file"):
+        load_key(tmp_path / "entry.key", "entry")
+
+
 def test_a_missing_key_is_named(tmp_path: Path) -> None:
     with pytest.raises(KeyFileError, match=r"entry\.key is missing"):
         load_key(tmp_path / "entry.key", "entry")
@@ -84,7 +91,7 @@ def test_a_damaged_key_is_refused_without_telling_what_it_holds(tmp_path: Path, 
     assert content["seed"] not in str(refusal.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"null", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"null", b"\xff\xfe", b"[" * 4096])
 def test_junk_is_no_key(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "entry.key").write_bytes(content)
     (tmp_path / "entry.key").chmod(0o600)
