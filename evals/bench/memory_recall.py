@@ -258,7 +258,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=LOCOMO, help="the file locomo10.json")
     parser.add_argument("--memories", type=int, default=10_000, help="size of the store for the speed (default: 10000)")
     parser.add_argument("--only", choices=("recall", "speed"), help="measure one of the two")
-    options = parser.parse_args()
+    options, _ = parser.parse_known_args()
     if options.only != "speed":
         print_recall(options.data)
     if options.only != "recall":

@@ -31,7 +31,7 @@ class HostSettings:
 
     @property
     def llm_deadline_s(self) -> int:
-        """How long a whole model call may take: long replies stream for minutes, silent ones are asked for once more."""
+        """How long a whole model call may take: long replies stream for minutes, silent ones are asked once more."""
         return 5 * self.llm_timeout_s
 
 

@@ -1,10 +1,17 @@
-"""An in-memory receipt writer for the host's tests; numbers entries and is idempotent like the real one."""
+"""An in-memory receipt writer for the host's tests; numbers entries and is idempotent by id, like the real one."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
 
 from agent_host.errors import ReceiptRefusedError, WriterUnavailableError
 from agent_host.receipts.drafts import DecisionDraft, TurnIntent, TurnReceipt
 from agent_host.receipts.protocol import StoredEntry
+
+Draft = TypeVar("Draft")
+_KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 class FakeWriter:
@@ -19,25 +26,41 @@ class FakeWriter:
 
     async def begin_turn(self, intent: TurnIntent) -> None:
         self._answer(intent.turn_id)
-        if intent not in self.intents:
+        known = next((one for one in self.intents if one.turn_id == intent.turn_id), None)
+        if known is None:
             self.intents.append(intent)
+        elif known != intent:
+            raise ReceiptRefusedError(f"{intent.turn_id} began before with other fields")
 
     async def append_decision(self, draft: DecisionDraft) -> StoredEntry:
         self._answer(draft.call_id)
-        if draft not in self.decisions:
-            self.decisions.append(draft)
-        return StoredEntry(self.decisions.index(draft) + 1, "d" * 64, 0, "{}")
+        if not _KEBAB.fullmatch(draft.spec_id):
+            raise ReceiptRefusedError(f"specId of {draft.call_id} must be kebab-case")
+        return StoredEntry(_place(self.decisions, draft, lambda one: one.call_id), "d" * 64, 0, "{}")
 
     async def append_turn(self, receipt: TurnReceipt) -> StoredEntry:
         self._answer(receipt.turn_id)
         if receipt.turn_id not in {intent.turn_id for intent in self.intents}:
             raise ReceiptRefusedError(f"{receipt.turn_id} was never begun")
-        if receipt not in self.turns:
-            self.turns.append(receipt)
-        return StoredEntry(self.turns.index(receipt) + 1, "e" * 64, 0, "{}")
+        return StoredEntry(_place(self.turns, receipt, lambda one: one.turn_id), "e" * 64, 0, "{}")
 
     def _answer(self, name: str) -> None:
         if self.away:
             raise WriterUnavailableError("The receipt writer does not answer.")
         if name in self.refuses:
             raise ReceiptRefusedError(f"{name} is refused")
+
+
+def _place(chain: list[Draft], draft: Draft, key: Callable[[Draft], str]) -> int:
+    """Returns the number of a draft, appending it when it is new.
+
+    Raises:
+        ReceiptRefusedError: another draft has its key.
+    """
+    known = next((number for number, one in enumerate(chain, start=1) if key(one) == key(draft)), None)
+    if known is None:
+        chain.append(draft)
+        return len(chain)
+    if chain[known - 1] != draft:
+        raise ReceiptRefusedError(f"{key(draft)} was recorded before with other fields")
+    return known

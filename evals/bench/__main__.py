@@ -1,0 +1,32 @@
+"""`python -m evals.bench [NAME …]`: prints figures with the load they were taken under, peers beside them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from evals.bench import host, ledger, memory_recall, verifiers
+
+BENCHES: dict[str, Callable[[], int]] = {
+    "host": host.main,
+    "ledger": ledger.main,
+    "verifiers": verifiers.main,
+    "memory": memory_recall.main,
+}
+
+
+def main(names: list[str]) -> int:
+    """Runs the named benchmarks, or all; returns 2 for a name that is none."""
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        sys.stderr.write(f"There is no benchmark {unknown[0]}; there are {', '.join(BENCHES)}.\n")
+        return 2
+    for name in names or BENCHES:
+        print(f"== {name} (load {os.getloadavg()[0]:.1f})")
+        BENCHES[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
