@@ -15,8 +15,8 @@ DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
 class Endpoint:
     """`timeout_s` is how long the API may send nothing at all in mid-stream, and how long a stream may take to begin.
 
-    It bounds no whole call: the caller does, with a deadline of at least three times `timeout_s`, so that a stream
-    that falls silent leaves time for the plain call (at most twice `timeout_s`) that replaces it.
+    It bounds no whole call: the caller does. A stream may take one `timeout_s` to begin, be silent for another, and be
+    replaced by a plain call of at most two, so a deadline below four times `timeout_s` may cut that plain call off.
     """
 
     model: str

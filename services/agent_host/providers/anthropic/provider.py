@@ -36,7 +36,7 @@ _VERSION: Final = re.compile(r"^claude-[a-z]+-(.+)$")
 class AnthropicProvider:
     """Claude models over the Messages API, streamed, with tools and prompt caching.
 
-    `timeout_s` bounds the API's silences, not the whole call: for that the caller sets a deadline, of at least three
+    `timeout_s` bounds the API's silences, not the whole call: for that the caller sets a deadline, of at least four
     times `timeout_s` (`Endpoint` says why). The last 64 replies that hold thinking are remembered, since the API wants
     them back unchanged with the results of the tools they asked for.
 
@@ -45,7 +45,7 @@ class AnthropicProvider:
     """
 
     def __init__(
-        self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 40.0, max_retries: int = 2
+        self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 120.0, max_retries: int = 2
     ) -> None:
         self._endpoint = checked_endpoint(model, api_key, base_url, timeout_s, max_retries)
         self._kept: dict[str, Kept] = {}
