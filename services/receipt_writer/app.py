@@ -98,14 +98,14 @@ def make_keys(folder: Path, substrate_id: str | None) -> Identity:
     """Create a new ledger's keys, name and policy files without starting to serve.
 
     Raises:
-        SetupError: They exist already, cannot be written, or a writer runs on the folder.
+        SetupError: They exist already, one is missing although the ledger has been used, they cannot be written, or a
+            writer runs on the folder.
     """
     files = OsFileSystem()
     lock = _own(folder, files)
     try:
         require_no_keys(folder)
-        create_identity(files, folder, substrate_id)
-        return load_identity(files, folder)
+        return _identity(folder, files, substrate_id)
     finally:
         lock.release()
 
@@ -178,13 +178,13 @@ def _own(folder: Path, files: FileSystem) -> FolderLock:
         raise SetupError(f"The chains folder {chains} cannot be used: {reason}.") from error
 
 
-def _identity(folder: Path, files: FileSystem) -> Identity:
+def _identity(folder: Path, files: FileSystem, substrate_id: str | None = None) -> Identity:
     chains = chains_folder(folder)
     paths = [chains / HEAD_NAME, *(chain_path(chains, layer.chain) for layer in LAYERS.values())]
     if any(path.exists() and path.stat().st_size for path in paths):
         require_no_lost_key(folder)
     else:
-        create_identity(files, folder)
+        create_identity(files, folder, substrate_id)
     return load_identity(files, folder)
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from receipt_writer.errors import KeyFileError
 from receipt_writer.format.digest import origin
-from receipt_writer.format.errors import OriginError
-from receipt_writer.format.policy import Policy, TrustedKey
+from receipt_writer.format.errors import OriginError, PolicyError
+from receipt_writer.format.policy import Policy, TrustedKey, parse_policy
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.format.signing import Signer
 from receipt_writer.signers.file import create_key, load_key
@@ -50,9 +50,11 @@ def policy_path(folder: Path, chain: str) -> Path:
 def load_identity(files: FileSystem, folder: Path) -> Identity:
     """Read the ledger's name and keys, and restore policy files that are missing.
 
+    A policy file may say more than ours (its owner adds witnesses), never something else: others judge by it.
+
     Raises:
         KeyFileError: A key file is missing or unusable.
-        SetupError: `ledger.json` is missing or broken.
+        SetupError: `ledger.json` is missing or broken, or a policy file is about another ledger or other keys.
     """
     substrate_id = read_substrate_id(files, folder)
     entry_signer = load_key(folder / ENTRY_KEY_NAME, "entry")
@@ -61,8 +63,11 @@ def load_identity(files: FileSystem, folder: Path) -> Identity:
     policies = {layer.name: Policy(origin(substrate_id, layer.chain), keys) for layer in LAYERS.values()}
     for name, policy in policies.items():
         path = policy_path(folder, LAYERS[name].chain)
-        if read_whole(files, path) is None:
+        content = read_whole(files, path)
+        if content is None:
             create_file(files, path, policy.to_json() + b"\n")
+        else:
+            _require_agreement(path, content, policy)
     return Identity(substrate_id, entry_signer, checkpoint_signer, policies)
 
 
@@ -124,6 +129,19 @@ def require_no_lost_key(folder: Path) -> None:
             raise KeyFileError(
                 f"The key file {folder / name} is missing, but its ledger has entries; put it back from your backup."
             )
+
+
+def _require_agreement(path: Path, content: bytes, own: Policy) -> None:
+    try:
+        found = parse_policy(content)
+    except PolicyError:
+        return  # its owner's own words; the commands that need it say so
+    uses = {(key.public_key, key.use) for key in found.keys}
+    if found.origin != own.origin or any((key.public_key, key.use) not in uses for key in own.keys):
+        raise SetupError(
+            f"{path} is not about this ledger's name and both of its keys; put back the name, keys and policy that "
+            "belong together, or move the policy away to have it made again."
+        )
 
 
 def _require_nameable(name: str) -> None:

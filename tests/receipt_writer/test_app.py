@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +16,11 @@ from receipt_writer.format.policy import parse_policy
 from receipt_writer.identity import chains_folder
 from receipt_writer.ledger import Append, Begin
 from service_runtime.errors import ServiceError, SetupError
+from tests.receipt_writer.format.material import SeedSigner
 from tests.receipt_writer.parts import WatchedFiles, chain_file, decision, intent, turn, ulid, verified
+
+MORE = {"publicKey": base64.b64encode(SeedSigner(b"\7" * 32).public_key).decode(), "use": "entry"}
+"""One more key, as a policy file writes it."""
 
 
 def fill(folder: Path, first: int, last: int, *, checkpoint: bool = False) -> list[Entry]:
@@ -31,6 +37,11 @@ def begin_and_die(folder: Path, number: int, host: str = "") -> None:
     service = open_service(folder, host=host)
     service.writer.commit_now([Begin(intent(number)), Append("L12", decision(number, turnId=ulid("t_", number)))])
     service.store._opened.close()  # type: ignore[attr-defined]
+
+
+def without_policies(folder: Path) -> None:
+    for path in folder.glob("policy-*.json"):
+        path.unlink()
 
 
 def reopened(folder: Path, host: str = "") -> None:
@@ -70,9 +81,26 @@ def test_a_policy_file_that_was_lost_is_made_again(folder: Path) -> None:
 
 def test_a_policy_file_that_its_owner_extended_is_left_alone(folder: Path) -> None:
     reopened(folder)
-    (folder / "policy-turns.json").write_bytes(b"my own words")
+    policy = json.loads((folder / "policy-turns.json").read_bytes())
+    extended = json.dumps(policy | {"keys": [MORE, *policy["keys"]], "witnesses": ["one"], "quorum": 1}).encode()
+    for content in (extended, b"my own words"):
+        (folder / "policy-turns.json").write_bytes(content)
+        reopened(folder)
+        assert (folder / "policy-turns.json").read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["policy-turns.json", "policy-decisions.json"])
+@pytest.mark.parametrize("changed", ["origin", "entry", "checkpoint"])
+def test_a_policy_file_of_another_ledger_or_other_keys_is_refused(folder: Path, name: str, changed: str) -> None:
     reopened(folder)
-    assert (folder / "policy-turns.json").read_bytes() == b"my own words"
+    policy = json.loads((folder / name).read_bytes())
+    if changed == "origin":
+        policy["origin"] = policy["origin"].replace("home-", "away-")
+    else:
+        policy["keys"] = [MORE | {"use": changed}, *(key for key in policy["keys"] if key["use"] != changed)]
+    (folder / name).write_text(json.dumps(policy))
+    with pytest.raises(SetupError, match=rf"{name} is not about this ledger"):
+        open_service(folder)
 
 
 @pytest.mark.parametrize("name", ["entry.key", "checkpoint.key"])
@@ -84,10 +112,23 @@ def test_a_lost_key_is_never_replaced_by_a_new_one(folder: Path, name: str) -> N
     assert not (folder / name).exists()
 
 
+@pytest.mark.parametrize("name", ["entry.key", "checkpoint.key"])
+@pytest.mark.parametrize("trace", ["head.json", "decisions.jsonl"])
+def test_keygen_makes_no_new_key_for_a_ledger_that_was_used(folder: Path, name: str, trace: str) -> None:
+    fill(folder, 1, 2)
+    for path in chains_folder(folder).iterdir():
+        if path.name != trace:
+            path.unlink()
+    (folder / name).unlink()
+    with pytest.raises(KeyFileError, match="has entries; put it back"):
+        make_keys(folder, None)
+    assert not (folder / name).exists()
+
+
 def test_a_start_that_was_cut_off_while_making_keys_is_completed(folder: Path) -> None:
-    reopened(folder)
+    make_keys(folder, None)
+    without_policies(folder)
     (folder / "checkpoint.key").unlink()
-    (chains_folder(folder) / "head.json").unlink()
     reopened(folder)
     assert (folder / "checkpoint.key").exists()
 
@@ -96,6 +137,9 @@ def test_a_swapped_key_is_noticed(folder: Path, tmp_path: Path) -> None:
     fill(folder, 1, 2)
     make_keys(tmp_path, None)
     (folder / "entry.key").write_bytes((tmp_path / "entry.key").read_bytes())
+    with pytest.raises(SetupError, match="both of its keys"):
+        open_service(folder)
+    without_policies(folder)
     with pytest.raises(LedgerDamagedError, match="key that belongs"):
         open_service(folder)
 
@@ -243,6 +287,7 @@ def test_a_name_that_no_origin_can_have_is_refused(folder: Path, substrate_id: s
 def test_a_ledger_keeps_its_name(folder: Path) -> None:
     make_keys(folder, "berlin-1")
     (folder / "checkpoint.key").unlink()
+    without_policies(folder)
     with pytest.raises(ServiceError, match="called berlin-1 for good"):
         make_keys(folder, "berlin-2")
     make_keys(folder, "berlin-1")
