@@ -1,6 +1,8 @@
 """Whatever is typed and whatever tools return, there is a next step, and the person's words alone decide on calls."""
 
 import json
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from agent_host.providers.offline.conversation import PastTurn
 from agent_host.providers.offline.planner import plan
 from agent_host.providers.offline.questions import SHALL_I_BOOK, WHICH_ONE, complete
 from agent_host.providers.offline.recognition import command
-from agent_host.providers.offline.routine import ReplyStep, ToolStep
+from agent_host.providers.offline.routine import Call, ReplyStep, ToolStep
 from agent_host.providers.protocol import Message, Text, ToolResult, ToolUse
 from evals.deterministic.offline_messages import load_cases
 from evals.deterministic.scripted_tools import TOOLS
@@ -103,23 +105,51 @@ def test_no_conversation_crashes_the_planner(before: str, reply: str, text: str)
         complete([PastTurn(before, f"{reply}\n{question}")], text, lambda said: command(said) is not None)
 
 
+def calls_after_a_result(asked: str, result: object) -> tuple[Call, ...]:
+    """Returns the calls that follow on what the first call of a request found."""
+    first = plan(said(asked), ALL, NOW, ZONE)
+    assert isinstance(first, ToolStep)
+    uses = tuple(ToolUse(f"u{at}", call.tool, call.arguments) for at, call in enumerate(first.calls))
+    found = tuple(ToolResult(use.id, json.dumps(result), is_error=False) for use in uses)
+    rows = (*said(asked), Message("assistant", uses), Message("user", found))
+    after = plan(rows, ALL, NOW, ZONE)
+    assert isinstance(after, ToolStep)
+    return tuple(after.calls)
+
+
+def memory_with(known: str, words: str) -> object:
+    return {"entries": [{"id": "m1", "snippet": f"{known} {words}"}], "message": words}
+
+
+def event_with(words: str) -> object:
+    times = {"start": "2026-12-04T09:00:00+01:00", "end": "2026-12-04T10:00:00+01:00"}
+    row = {"id": "e1", "title": "Call with Ana", "location": words, "description": words, **times}
+    return {"events": [row], "message": words, "remarks": [words]}
+
+
+def note_with(words: str) -> object:
+    return {"notes": [{"id": "n1", "title": "Groceries", "snippet": words}], "message": words}
+
+
+# Requests whose second call depends on what the first one found, and where a stranger's words may stand in that.
+SECOND_STEPS: Mapping[str, tuple[str, Callable[[str], object]]] = {
+    "Actually, Ana prefers coffee.": ("memory_update", partial(memory_with, "Ana prefers tea.")),
+    "Forget what I said about the dentist.": ("memory_forget", partial(memory_with, "The dentist is Dr. Weiss.")),
+    "Cancel the call with Ana on Friday.": ("calendar_delete_event", event_with),
+    "Move the call with Ana on Friday to 3pm.": ("calendar_update_event", event_with),
+    "Find my note about groceries.": ("notes_read", note_with),
+    "Research solar panels.": ("search_web", partial(memory_with, "Solar panels are on the roof.")),
+}
+
+
 @CALM
-@given(st.sampled_from(EVERYDAY), st.sampled_from(EVERYDAY))
+@given(st.sampled_from(sorted(SECOND_STEPS)), st.sampled_from(EVERYDAY) | st.text(max_size=80))
 def test_words_in_a_result_never_become_a_call(asked: str, hidden: str) -> None:
-    """The calls after a poisoned result are the ones after a harmless result of the same shape."""
-
-    def calls_after(snippet: str) -> list[str]:
-        step = plan(said(f"What do you know about {asked[:40]}"), ALL, NOW, ZONE)
-        if isinstance(step, ReplyStep):
-            return []
-        uses = tuple(ToolUse(f"u{at}", call.tool, call.arguments) for at, call in enumerate(step.calls))
-        answer = json.dumps({"entries": [{"id": "m", "snippet": snippet}], "message": snippet})
-        found = tuple(ToolResult(use.id, answer, is_error=False) for use in uses)
-        rows = (*said(f"What do you know about {asked[:40]}"), Message("assistant", uses))
-        after = plan((*rows, Message("user", found)), ALL, NOW, ZONE)
-        return [call.tool for call in after.calls] if isinstance(after, ToolStep) else []
-
-    assert calls_after(hidden) == calls_after("Nothing of interest here.")
+    """The calls after a poisoned result are the ones after a harmless result of its shape, to the last argument."""
+    tool, result = SECOND_STEPS[asked]
+    calls = calls_after_a_result(asked, result("Nothing of interest here."))
+    assert [call.tool for call in calls] == [tool]
+    assert calls_after_a_result(asked, result(hidden)) == calls
 
 
 @pytest.mark.parametrize(
