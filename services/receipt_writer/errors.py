@@ -10,7 +10,7 @@ ServiceError
     ├── QueueFullError              more work waits than the writer takes                     RESOURCE_EXHAUSTED
     ├── WriterStoppedError          the writer drains, or stopped after a storage failure     UNAVAILABLE
     ├── StorageFailedError          a write or sync failed, which ends the process; or a read UNAVAILABLE
-    └── LedgerDamagedError          what is on disk is not what was committed: no start (exit 1)
+    └── LedgerDamagedError          on disk is not what was committed: no start (exit 1)         DATA_LOSS
         └── LedgerBehindError       entries are missing that a signed mark says were there
 SetupError                          cannot start, one line on stderr, exit 2
 ├── KeyFileError                    a key file is missing, readable by others, or no key

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import overload
 
-from receipt_writer.errors import RequestRefusedError
+from receipt_writer.errors import LedgerDamagedError, RequestRefusedError
 from receipt_writer.format.chain import Head, genesis_head
 from receipt_writer.format.digest import origin
 from receipt_writer.format.merkle import Frontier, leaf_hash
@@ -96,6 +96,18 @@ class ChainIndex:
     def id_of(self, key: str) -> int | None:
         """Return the entry that was recorded under an idempotency key."""
         return self._ids_by_key.get(key)
+
+    def require_recorded(self, entry_id: int, line: bytes) -> None:
+        """Make sure that a line read back is the one that was recorded.
+
+        Raises:
+            LedgerDamagedError: It is not: somebody, or the disk, changed it since.
+        """
+        if leaf_hash(line) != self.leaves[entry_id - 1]:
+            raise LedgerDamagedError(
+                f"Entry {entry_id} of the chain {self.layer.chain} is not what was recorded; stop the writer and put a "
+                "good copy back."
+            )
 
     def recorded_at_ms(self, entry_id: int) -> int:
         """Return when an entry that exists was recorded."""

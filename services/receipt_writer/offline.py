@@ -88,8 +88,10 @@ def open_chain(folder: Path, layer: str) -> Iterator[OfflineChain]:
             for line in file.lines(file.sound_end(None)):
                 add_unchecked(index, line)
             yield OfflineChain(index, note.decode() if note else None, file)
-        except CheckpointError as error:
-            raise LedgerDamagedError(f"The checkpoint of the chain {layer} cannot be read: {error}") from error
+        except (CheckpointError, UnicodeDecodeError) as error:
+            raise LedgerDamagedError(
+                f"The checkpoint of the chain {index.layer.chain} cannot be read: {error}"
+            ) from error
         finally:
             file.close()
 

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from receipt_writer.errors import EntryNotFoundError, NotPossibleYetError, RequestRefusedError
+from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, NotPossibleYetError, RequestRefusedError
 from receipt_writer.format.chain import Head
 from receipt_writer.format.checkpoint import parse_note
+from receipt_writer.format.errors import CheckpointError
 from receipt_writer.format.merkle import consistency_path, inclusion_path, root_of
 from receipt_writer.index import ChainIndex, Filter
 from receipt_writer.ledger import Ledger
@@ -72,6 +73,7 @@ class Queries:
 
         Raises:
             EntryNotFoundError: The chain ends before it, or the id is 0.
+            LedgerDamagedError: The stored line is not the one that was recorded.
         """
         index = self._ledger.indexes[layer]
         _require_entry(index, entry_id)
@@ -83,6 +85,7 @@ class Queries:
 
         Raises:
             RequestRefusedError: The filter does not fit the chain.
+            LedgerDamagedError: A stored line is not the one that was recorded.
         """
         index = self._ledger.indexes[layer]
         ids = index.select(wanted)
@@ -95,6 +98,7 @@ class Queries:
 
         Raises:
             EntryNotFoundError: There is none yet.
+            LedgerDamagedError: What is stored is no checkpoint any more.
         """
         if fresh:
             await self._checkpoints.write(layer)
@@ -102,8 +106,13 @@ class Queries:
         note = await asyncio.to_thread(self._store.checkpoint, chain)
         if note is None:
             raise EntryNotFoundError(f"The chain {chain} has no checkpoint yet; ask again with fresh set.")
-        text = note.decode()
-        return text, parse_note(text).checkpoint.size
+        try:
+            text = note.decode()
+            return text, parse_note(text).checkpoint.size
+        except (CheckpointError, UnicodeDecodeError) as error:
+            raise LedgerDamagedError(
+                f"The stored checkpoint of the chain {chain} is none any more; ask with fresh set when it has grown."
+            ) from error
 
     async def inclusion(self, layer: str, entry_id: int, size: int) -> InclusionProof:
         """Prove that an entry is under the tree of a size; 0 takes the newest checkpoint's.
@@ -150,6 +159,8 @@ class Queries:
         lines: dict[int, bytes] = {}
         for first, last in _runs(sorted(ids)):
             lines.update(enumerate(self._store.read(chain, first, last - first + 1), first))
+        for one, line in lines.items():
+            index.require_recorded(one, line)
         return [StoredEntry(layer, one, lines[one], index.recorded_at_ms(one)) for one in ids]
 
 

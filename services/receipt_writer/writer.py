@@ -181,8 +181,10 @@ class Writer:
 
     def _recall(self, layer: str, entry_id: int) -> Entry:
         chain = LAYERS[layer].chain
+        (line,) = self._store.read(chain, entry_id, 1)
+        self._ledger.indexes[layer].require_recorded(entry_id, line)
         try:
-            return parse_line(layer, self._store.read(chain, entry_id, 1)[0])
+            return parse_line(layer, line)
         except FormatError as error:
             raise StorageFailedError(f"Entry {entry_id} of the chain {chain} cannot be read back: {error}") from error
 

@@ -213,6 +213,14 @@ def test_checkpoint_prints_the_note(filled: Commands) -> None:
     assert json.loads(filled.run("checkpoint", "--json").out) == {"size": 3, "entries": 4, "note": note}
 
 
+@pytest.mark.parametrize("content", [b"junk", b"\xff\xfe"])
+def test_a_checkpoint_that_cannot_be_read_is_told(filled: Commands, content: bytes) -> None:
+    (chains_folder(filled.folder) / "turns.checkpoint").write_bytes(content)
+    ran = filled.run("checkpoint")
+    assert ran.status == 1
+    assert "The checkpoint of the chain turns cannot be read" in ran.err
+
+
 def test_a_chain_without_a_checkpoint_is_told(commands: Commands) -> None:
     (commands.home / "receipts").mkdir(mode=0o700)
     open_service(commands.folder).store.close()

@@ -13,21 +13,24 @@ _CHUNK_BYTES = 1 << 20
 class ChainFile:
     """The lines of one chain. The line break 0x0A is the only separator (spec section 3). Calls may raise `OSError`.
 
-    Attributes:
-        end_bytes: Where the last known line ends; known lines are those streamed by `lines` or appended since.
+    Known lines are those streamed by `lines` or appended since. One thread makes lines known, others read meanwhile.
     """
 
     def __init__(self, files: FileSystem, path: Path, *, writable: bool) -> None:
         self.path = path
-        self.end_bytes = 0
         self._files = files
         self._handle = files.open(path, append=True) if writable else files.open_to_read(path)
-        self._starts = array("Q")  # where line 1, 2, 3, … starts
+        self._ends = array("Q")  # where line 1, 2, 3, … ends: one value a line, so that no reader sees half a step
 
     @property
     def size(self) -> int:
         """Number of known lines."""
-        return len(self._starts)
+        return len(self._ends)
+
+    @property
+    def end_bytes(self) -> int:
+        """Where the last known line ends."""
+        return self._ends[-1] if self._ends else 0
 
     def length_bytes(self) -> int:
         """Return the file's length, known lines or not."""
@@ -53,8 +56,8 @@ class ChainFile:
         return end
 
     def lines(self, end_bytes: int) -> Iterator[bytes]:
-        """Yield the lines up to an offset that follows a line break, remembering where each starts."""
-        self._starts, self.end_bytes = array("Q"), 0
+        """Yield the lines up to an offset that follows a line break, remembering where each ends."""
+        self._ends = array("Q")
         position, rest = 0, b""
         while position < end_bytes:
             chunk = self._files.read_at(self._handle, min(_CHUNK_BYTES, end_bytes - position), position)
@@ -71,12 +74,11 @@ class ChainFile:
 
     def read(self, first_id: int, count: int) -> list[bytes]:
         """Return up to `count` known lines from `first_id` on, without line breaks; `OSError` when some are gone."""
-        last_id = min(first_id + count - 1, len(self._starts))
+        last_id = min(first_id + count - 1, len(self._ends))
         if not 1 <= first_id <= last_id:
             return []
-        start = self._starts[first_id - 1]
-        end = self._starts[last_id] if last_id < len(self._starts) else self.end_bytes
-        lines = self.read_bytes(start, end).split(b"\n")[:-1]
+        start = self._ends[first_id - 2] if first_id > 1 else 0
+        lines = self.read_bytes(start, self._ends[last_id - 1]).split(b"\n")[:-1]
         if len(lines) != last_id - first_id + 1:
             raise OSError("the file has become shorter")
         return lines
@@ -128,5 +130,4 @@ class ChainFile:
         self._files.close(self._handle)
 
     def _remember(self, line_bytes: int) -> None:
-        self._starts.append(self.end_bytes)
-        self.end_bytes += line_bytes + 1
+        self._ends.append(self.end_bytes + line_bytes + 1)

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 from receipt_writer.format.canonical import MAX_LINE_BYTES
 from receipt_writer.storage.chain_file import ChainFile
 from receipt_writer.storage.filesystem import OsFileSystem
+
+Tracer = Callable[[FrameType, str, Any], Any]
 
 
 def opened(path: Path, content: bytes) -> ChainFile:
@@ -100,3 +106,26 @@ def test_a_file_opened_for_reading_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         ChainFile(OsFileSystem(), tmp_path / "absent", writable=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_read_is_not_disturbed_by_lines_that_become_known_meanwhile(tmp_path: Path) -> None:
+    file = opened(tmp_path / "c", b"one\n")
+    list(file.lines(4))
+
+    def grow(frame: FrameType, _event: str, _argument: object) -> Tracer | None:
+        """Make one more line known between any two steps of `ChainFile.read`."""
+        if frame.f_code is not ChainFile.read.__code__:
+            return None
+        frame.f_trace_opcodes = True
+        file.append([b"more"])
+        file.advance([b"more"])
+        return grow
+
+    earlier = sys.gettrace()
+    sys.settrace(grow)
+    try:
+        found = file.read(1, 1)
+    finally:
+        sys.settrace(earlier)
+    assert found == [b"one"]
+    assert file.size > 10
