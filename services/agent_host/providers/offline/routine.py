@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
 from agent_host.providers.protocol import JsonValue
@@ -35,6 +35,8 @@ class Outcome:
 Calls: TypeAlias = tuple[Call, ...]
 Outcomes: TypeAlias = tuple[Outcome, ...]
 Routine: TypeAlias = Generator[Calls, Outcomes, str]
+
+_Thing = TypeVar("_Thing")
 
 UNANSWERED = Outcome("the call was not answered", None, is_error=True)
 
@@ -92,6 +94,14 @@ class ReplyStep:
 
 
 Step: TypeAlias = ToolStep | ReplyStep
+
+
+def choose(things: Sequence[_Thing], choice: int) -> list[_Thing]:
+    """Returns what stands at a position from 1, the last for -1, all for 0, none for a position there is not."""
+    if choice == 0:
+        return list(things)
+    index = choice - 1 if choice > 0 else len(things) + choice
+    return list(things[index : index + 1]) if index >= 0 else []
 
 
 def guarded(routine: Routine, tools: frozenset[str]) -> Routine:

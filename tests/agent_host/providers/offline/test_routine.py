@@ -1,3 +1,5 @@
+import pytest
+
 from agent_host.providers.offline.routine import (
     UNANSWERED,
     Call,
@@ -6,6 +8,7 @@ from agent_host.providers.offline.routine import (
     Routine,
     Say,
     ToolStep,
+    choose,
     guarded,
     replay,
     together,
@@ -74,3 +77,10 @@ def test_a_tool_missing_in_the_second_round_ends_it_there() -> None:
     step = replay(guarded(twice("memory"), tools), ((OK,),))
     assert isinstance(step, ReplyStep)
     assert "memory_two is not offered" in step.text
+
+
+@pytest.mark.parametrize(
+    ("choice", "chosen"), [(1, ["a"]), (3, ["c"]), (4, []), (-1, ["c"]), (-9, []), (0, ["a", "b", "c"])]
+)
+def test_a_choice_is_a_position(choice: int, chosen: list[str]) -> None:
+    assert choose(("a", "b", "c"), choice) == chosen

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from agent_host.providers.offline.calendar.looking import list_call, named_period
-from agent_host.providers.offline.calendar.matching import choose, matching, title_words
+from agent_host.providers.offline.calendar.matching import matching, title_words
 from agent_host.providers.offline.calendar.replies import (
     Event,
     agenda,
@@ -18,7 +18,7 @@ from agent_host.providers.offline.calendar.replies import (
 )
 from agent_host.providers.offline.questions import WHICH_ONE
 from agent_host.providers.offline.results import failure, object_of
-from agent_host.providers.offline.routine import Call, Calls, Outcome, Outcomes, Routine, Scene
+from agent_host.providers.offline.routine import Call, Calls, Outcome, Outcomes, Routine, Scene, choose
 from agent_host.providers.offline.times.days import Day
 from agent_host.providers.offline.times.events import Unclear, read_event
 from agent_host.providers.offline.times.format import show_days

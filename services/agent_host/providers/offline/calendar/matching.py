@@ -44,11 +44,3 @@ def matching(events: Sequence[Event], target: TimeWords, scene: Scene) -> list[E
     fits = [(coverage(wanted, f"{event.title} {event.location}"), event) for event in timed]
     best = max((fit for fit, _ in fits), default=0.0)
     return [event for fit, event in fits if fit == best and fit >= _CLOSE]
-
-
-def choose(events: Sequence[Event], choice: int) -> list[Event]:
-    """Returns the event at a position from 1, the last one for -1, all for 0, none for a position there is not."""
-    if choice == 0:
-        return list(events)
-    index = choice - 1 if choice > 0 else len(events) + choice
-    return list(events[index : index + 1]) if index >= 0 else []

@@ -14,7 +14,7 @@ from agent_host.providers.offline.memory.replies import (
 )
 from agent_host.providers.offline.questions import WHAT_TO_REMEMBER, WHICH_ONE
 from agent_host.providers.offline.results import as_mapping, failure, object_of
-from agent_host.providers.offline.routine import Call, Routine, Scene
+from agent_host.providers.offline.routine import Call, Routine, Scene, choose
 from agent_host.providers.offline.wording import (
     VERBS,
     common_start,
@@ -157,7 +157,7 @@ class Forget:
         candidates = exact or near
         if not candidates:
             return f"I remember nothing about {self.subject}, so there was nothing to forget."
-        chosen = _choose(candidates, scene.choice) if scene.choice is not None else exact
+        chosen = choose(candidates, scene.choice) if scene.choice is not None else exact
         if not chosen or (scene.choice is None and len(chosen) > _MOST_AT_ONCE):
             return f"I remember this about it:\n{numbered(line(each, scene) for each in candidates)}\n\n{WHICH_ONE}"
         outcomes = yield tuple(Call("memory_forget", {"id": memory.id}) for memory in chosen)
@@ -165,11 +165,3 @@ class Forget:
         gone = [memory for memory, outcome in zip(chosen, outcomes, strict=True) if not outcome.is_error]
         done = f"Forgotten:\n{lines(gone, scene)}" if gone else ""
         return "\n".join(filter(None, (done, failure(failed, "forget all of it") if failed else "")))
-
-
-def _choose(memories: list[Memory], choice: int) -> list[Memory]:
-    """Returns the memory at a position from 1, the last one for -1, all for 0, none for a position there is not."""
-    if choice == 0:
-        return memories
-    index = choice - 1 if choice > 0 else len(memories) + choice
-    return memories[index : index + 1] if index >= 0 else []

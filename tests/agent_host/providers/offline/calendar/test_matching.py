@@ -1,6 +1,6 @@
 import pytest
 
-from agent_host.providers.offline.calendar.matching import choose, matching, title_words
+from agent_host.providers.offline.calendar.matching import matching, title_words
 from agent_host.providers.offline.calendar.replies import read_events
 from agent_host.providers.offline.times.pieces import find_time_words
 from tests.agent_host.providers.offline.scenes import SCENE, outcome
@@ -40,10 +40,3 @@ def test_events_are_matched_by_the_words_of_their_title(target: str, ids: list[s
 def test_small_words_and_names_for_any_event_are_no_title_words() -> None:
     assert title_words("the whole meeting with Ana from my calendar") == "with Ana"
     assert title_words("that meeting") == ""
-
-
-@pytest.mark.parametrize(
-    ("choice", "ids"), [(1, ["1"]), (3, ["3"]), (4, []), (-1, ["3"]), (-9, []), (0, ["1", "2", "3"])]
-)
-def test_a_choice_is_a_position(choice: int, ids: list[str]) -> None:
-    assert [event.id for event in choose(EVENTS, choice)] == ids
