@@ -12,7 +12,7 @@ from mcp.types import INVALID_PARAMS
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from service_runtime.errors import ServiceError
+from service_runtime.errors import ServiceError, SetupError
 from service_runtime.stdin_guard import UNREADABLE_METHOD
 
 _PROBLEMS = (  # pydantic's error types, first match wins
@@ -45,8 +45,8 @@ class OneSentenceErrors(Middleware):
         if context.method == UNREADABLE_METHOD:
             raise MCPError(
                 INVALID_PARAMS,
-                "The request cannot be read: it holds half of a surrogate pair, is nested too deeply or is not "
-                "JSON-RPC 2.0; send it again as plain UTF-8 JSON.",
+                "The request cannot be read: it holds half of a surrogate pair or a number without end, is nested too "
+                "deeply, is over 4 MiB or is not JSON-RPC 2.0; send it again as plain UTF-8 JSON.",
             )
         try:
             return await call_next(context)
@@ -56,7 +56,7 @@ class OneSentenceErrors(Middleware):
                 raise
             what = str(getattr(context.message, "name", context.method))
             sentence = f"Internal error in {what}: nothing came of it; try again, and see the server's log if it stays."
-            if isinstance(cause, ServiceError):
+            if isinstance(cause, ServiceError) and not isinstance(cause, SetupError):  # which may name a path
                 sentence = str(cause)
             elif isinstance(error, ArgumentError) and isinstance(cause, ValidationError) and context.fastmcp_context:
                 tool = await context.fastmcp_context.fastmcp.get_tool(what)

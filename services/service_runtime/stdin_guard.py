@@ -1,14 +1,15 @@
 """The server's end of stdin: every request gets an answer, and a signal ends the input like a closed pipe does.
 
 The SDK drops a line that it cannot parse, for example one with half of a surrogate pair in it, and the caller waits
-until its timeout. Such a line is replaced by a request with the same id and the method `UNREADABLE_METHOD`, which
-`mcp_errors` refuses in words. A signal is turned into end of input because the SDK's reader thread cannot be
-interrupted, while end of input closes the lifespan and the process in order.
+until its timeout. Such a line, and one over 4 MiB (the limit over HTTP too), is replaced by a request with the same id
+and the method `UNREADABLE_METHOD`, which `mcp_errors` refuses in words. A signal is turned into end of input because
+the SDK's reader thread cannot be interrupted, while end of input closes the lifespan and the process in order.
 """
 
 import io
 import json
 import os
+import re
 import select
 import signal
 import sys
@@ -18,6 +19,10 @@ from typing import Any
 from service_runtime.shutdown import STOPPING, leave_within
 
 UNREADABLE_METHOD = "prometheus/unreadable"
+_LINE_BYTES = 4 * 1024 * 1024
+_EDGE_BYTES = 4096
+_MEMBER = rb'\s*"\w+"\s*:\s*(?:"(?:[^"\\]|\\.){0,200}+"|-?\d{1,30}+)\s*'
+_FIRST, _LAST = re.compile(rb"\s*\{((?:%s,)*)" % _MEMBER), re.compile(rb"((?:,%s)*)\}\s*\Z" % _MEMBER)
 _LEAVE_S = 1.5  # end of input to end of process is promised within 2 s
 
 
@@ -58,13 +63,23 @@ def _stand_in(line: bytes) -> bytes | None:
     try:
         request = json.loads(line)
     except (ValueError, RecursionError):
-        return None
+        request = _edges(line)
     if not isinstance(request, dict) or not request.keys() >= {"id", "method"}:
         return None
     params = request.get("params")
     meta = params.get("_meta", {}) if isinstance(params, dict) else {}
     request = {"jsonrpc": "2.0", "id": request["id"], "method": UNREADABLE_METHOD, "params": {"_meta": meta}}
     return json.dumps(request, ensure_ascii=False).encode(errors="replace") + b"\n"
+
+
+def _edges(line: bytes) -> Any:
+    """Return the plain members at both ends of an object that is too much for a parser: there its id and method are."""
+    ends = (_FIRST.match(line[:_EDGE_BYTES]), _LAST.search(line[-_EDGE_BYTES:]))
+    members = [end[1].strip(b", \t\r\n") for end in ends if end]
+    try:
+        return json.loads(b"{%s}" % b",".join(filter(None, members)))
+    except ValueError:
+        return None
 
 
 class _Wire(io.RawIOBase):
@@ -98,4 +113,13 @@ class _Lines(io.BufferedReader):
     parse: Callable[[bytes], object]
 
     def read1(self, _: int = -1) -> bytes:
-        return readable(self.readline(), self.parse)
+        line = self.readline(_LINE_BYTES + 1)
+        if len(line) > _LINE_BYTES and not line.endswith(b"\n"):
+            line = line[:_EDGE_BYTES] + b"\0" + self._last_of_line()  # NUL: no JSON by accident
+        return readable(line, self.parse)
+
+    def _last_of_line(self) -> bytes:
+        last = b""
+        while not last.endswith(b"\n") and (more := self.readline(_LINE_BYTES)):
+            last = (last + more)[-_EDGE_BYTES:]
+        return last

@@ -1,9 +1,13 @@
 from typing import Any
 
 import pytest
+from fastmcp.exceptions import ToolError
+from fastmcp.server.middleware import MiddlewareContext
+from mcp.types import CallToolRequestParams
 from pydantic_core import ErrorDetails
 
-from service_runtime.mcp_errors import accepted, argument_sentence
+from service_runtime.errors import ServiceError, SetupError
+from service_runtime.mcp_errors import OneSentenceErrors, accepted, argument_sentence
 
 SCHEMA = {
     "properties": {
@@ -76,3 +80,22 @@ def test_an_unknown_argument_is_answered_with_the_known_ones() -> None:
 )
 def test_a_schema_is_described_in_words(schema: dict[str, Any], words: str) -> None:
     assert accepted(schema) == words
+
+
+@pytest.mark.parametrize(
+    ("cause", "sentence"),
+    [
+        (ServiceError("There is no event 7; list them."), "There is no event 7; list them."),
+        (SetupError("The home folder cannot be used at '/home/me/x'."), "Internal error in add: nothing came of it"),
+        (OSError("/home/me/x"), "Internal error in add: nothing came of it"),
+    ],
+)
+async def test_a_caller_reads_a_services_own_words_but_not_how_it_is_set_up(cause: Exception, sentence: str) -> None:
+    async def call(context: MiddlewareContext[Any]) -> None:  # noqa: ARG001 - the SDK's name for it
+        raise ToolError("masked") from cause
+
+    context = MiddlewareContext(message=CallToolRequestParams(name="add"), method="tools/call")
+    with pytest.raises(ToolError) as raised:
+        await OneSentenceErrors().on_request(context, call)
+    assert str(raised.value).startswith(sentence)
+    assert "/home" not in str(raised.value)

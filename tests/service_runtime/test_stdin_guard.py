@@ -32,7 +32,16 @@ def test_a_line_the_sdk_can_read_passes_unchanged(line: bytes) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [b"not json\n", b"\n", b"[]\n", b'{"id":1}\n', b'{"method":"x","params":{"a":"\\ud83d"}}\n', b"[" * 100_000],
+    [
+        b"not json\n",
+        b'{"id' + b'\\"' * 100_000,
+        b'{"a":{"id":1,"method":"x"' + b"[" * 9999,
+        b"\n",
+        b"[]\n",
+        b'{"id":1}\n',
+        b'{"method":"x","params":{"a":"\\ud83d"}}\n',
+        b"[" * 100_000,
+    ],
 )
 def test_a_line_nobody_can_answer_passes_unchanged(line: bytes) -> None:
     assert readable(line, parse) is line
@@ -45,6 +54,10 @@ def test_a_line_nobody_can_answer_passes_unchanged(line: bytes) -> None:
         b'{"jsonrpc":"2.0","id":"seven","method":"tools/call","params":["a"]}',
         b'{"id":"seven","method":"tools/call","params":{}}',
         b'{"jsonrpc":"2.0","id":"seven","method":"x","params":{"a":' + b"[" * 500 + b"]" * 500 + b"}}",
+        b'{"jsonrpc":"2.0","id":"seven","method":"x","params":{"a":' + b"[" * 2000 + b"]" * 2000 + b"}}\n",
+        b'{ "method": "x", "params": {"a":' + b"[" * 2000 + b"]" * 2000 + b'}, "jsonrpc": "2.0", "id": "seven" }\n',
+        b'{"jsonrpc":"2.0","id":"seven","method":"x","params":{"a":' + b"9" * 5000 + b"}}",
+        b'{"params":{"id":1,"method":"y","a":' + b"9" * 5000 + b'},"id":"seven","method":"x"}',
     ],
 )
 def test_an_unreadable_request_becomes_one_that_will_be_refused(line: bytes) -> None:
@@ -77,6 +90,28 @@ def test_half_a_surrogate_pair_is_answered_in_both_eras_and_the_server_goes_on(d
         assert_refused(modern.receive(), 1)
         answer = modern.ask(2, "tools/call", call | {"_meta": MODERN})
         assert answer["result"]["structuredContent"]["client"] == "tester"
+
+
+@pytest.mark.parametrize("head", ['{"jsonrpc":"2.0","id":2,"method":"tools/call","params"', '{"params"'])
+def test_a_line_over_4_mib_is_refused_and_the_next_one_served(demo: Demo, tmp_path: Path, head: str) -> None:
+    tail = "" if "id" in head else ',"jsonrpc":"2.0","id":2,"method":"tools/call"'
+    with demo.wire(tmp_path) as server:
+        server.ask(1, "initialize", INITIALIZE)
+        server.send(f'{head}:{{"name":"demo_say","arguments":{{"query":"{"ü" * 2**22}"}}}}{tail}}}')
+        assert_refused(server.receive(), 2)
+        answer = server.ask(3, "tools/call", {"name": "demo_say", "arguments": {"query": "x", "note": "y" * 2**21}})
+        assert answer["id"] == 3
+        assert "error" not in answer
+
+
+def test_a_request_nobody_can_parse_is_answered_in_the_newer_era_too(demo: Demo, tmp_path: Path) -> None:
+    call = {"name": "demo_say", "arguments": {"query": "x"}, "_meta": MODERN}
+    with demo.wire(tmp_path) as server:
+        assert "result" in server.ask(1, "tools/call", call)
+        server.send(f'{{"jsonrpc":"2.0","id":2,"method":"x","params":{"[" * 5000}{"]" * 5000}}}')
+        answer = server.receive()
+        assert (answer["id"], answer["error"]["code"]) == (2, -32602)
+        assert "result" in server.ask(3, "tools/call", call)
 
 
 def started(server: Wire) -> Wire:
