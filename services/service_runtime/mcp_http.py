@@ -110,7 +110,10 @@ class RateLimit:
 
 @dataclass
 class Gate:
-    """ASGI middleware that answers what must not reach the server; only health is open without the token."""
+    """ASGI middleware that answers what must not reach the server; only health is open without the token.
+
+    Who has the token has a rate of its own, so that nobody without it can use that up; `/healthz` has none.
+    """
 
     app: ASGIApp
     token: str
@@ -122,17 +125,21 @@ class Gate:
         await (refusal or self.app)(scope, receive, _in_one_sentence(send))
 
     def _refusal(self, request: Request) -> JSONResponse | None:
-        if wait := self.limit.wait(request.client.host if request.client else "unknown"):
+        path = request.scope["path"].rstrip("/")  # never of `request.url`, which a Host header can bend
+        if path == _HEALTH:
+            return None
+        scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+        bearer = scheme.lower() == "bearer"
+        known = bearer and hmac.compare_digest(sent.strip().encode(), self.token.encode())
+        caller = request.client.host if request.client else "unknown"
+        if wait := self.limit.wait(f"{caller} with the token" if known else caller):
             later = {"Retry-After": str(int(wait) + 1)}
             return _refuse(429, "rate_limited", "Too many requests; wait and send fewer per second.", later)
-        path = request.url.path.rstrip("/")
-        if path in (_HEALTH, _READY):
+        if path == _READY:
             return None
         if path != _PATH:  # in JSON, so that a client looking for OAuth does not trip over it
             return _refuse(404, "not_found", f"Nothing is here; send MCP requests to {_PATH}.")
-        scheme, _, sent = request.headers.get("authorization", "").partition(" ")
-        bearer = scheme.lower() == "bearer"
-        if bearer and hmac.compare_digest(sent.strip().encode(), self.token.encode()):
+        if known:
             return None
         challenge = 'Bearer error="invalid_token"' if bearer else "Bearer"  # RFC 6750 section 3.1
         sentence = "Send the server's token in the header 'Authorization: Bearer …'."

@@ -6,10 +6,11 @@ from typing import IO, cast
 
 import httpx
 import pytest
+from starlette.responses import PlainTextResponse
 
 from service_runtime.errors import SetupError
 from service_runtime.home import Home
-from service_runtime.mcp_http import RateLimit, bearer_token
+from service_runtime.mcp_http import Gate, RateLimit, bearer_token
 from service_runtime.mcp_server import run_service
 from service_runtime.settings import Settings
 from tests.service_runtime.demo_mcp.service import SERVICE
@@ -237,3 +238,20 @@ def test_callers_do_not_share_a_limit_and_the_oldest_is_forgotten() -> None:
     assert limit.wait("c") == 0
     assert len(limit._due_s) == 2
     assert limit.wait("a") == 0
+
+
+async def test_who_has_no_token_cannot_use_up_the_rate_of_who_has_it_nor_that_of_health() -> None:
+    gate = Gate(PlainTextResponse("inside"), TOKEN, RateLimit(Clock(), per_second=1, burst=2))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(gate), base_url="http://localhost") as client:
+        strangers = [(await client.post("/mcp")).status_code for _ in range(3)]
+        holder = [(await client.post("/mcp", headers=BEARER)).status_code for _ in range(3)]
+        health = [(await client.get("/healthz")).status_code for _ in range(3)]
+        ready = (await client.get("/readyz")).status_code
+    assert (strangers, holder, health, ready) == ([401, 401, 429], [200, 200, 429], [200] * 3, 429)
+
+
+async def test_a_host_header_that_holds_a_path_opens_nothing() -> None:
+    gate = Gate(PlainTextResponse("inside"), TOKEN, RateLimit(Clock()))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(gate), base_url="http://localhost") as client:
+        answer = await client.post("/mcp", headers={"Host": "localhost/healthz?"})
+    assert answer.status_code == 401
