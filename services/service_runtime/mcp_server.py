@@ -50,7 +50,7 @@ def run_service(service: McpService, argv: Sequence[str]) -> int:
         if options.version:
             sys.stdout.write(f"{service.command} {_version()}\n")
             return 0
-        settings = load_settings(os.environ, Path.cwd(), options.home)
+        settings = load_settings(os.environ, _working_folder(), options.home)
         logs.configure(options.log_level or settings.get("LOG_LEVEL"))
         if options.where:
             sys.stdout.write(f"{settings.home.path / service.name}\n")
@@ -103,6 +103,13 @@ def _serve(service: McpService, settings: Settings, options: argparse.Namespace)
         server = _built(service, settings)
         stdin_guard.install()
         server.run(transport="stdio", show_banner=False)
+
+
+def _working_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise SetupError("The working folder is gone; change to one that is there and start again.") from error
 
 
 def _built(service: McpService, settings: Settings) -> "FastMCP[Any]":

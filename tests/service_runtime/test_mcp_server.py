@@ -198,3 +198,18 @@ def test_an_unknown_option_or_value_is_refused_with_status_2(
         run(*arguments)
     assert raised.value.code == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith("demo-mcp: error: ")
+
+
+@pytest.mark.usefixtures("root_logger")
+def test_a_working_folder_that_is_gone_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert run_service(SERVICE, ["--where"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        "demo-mcp: The working folder is gone; change to one that is there and start again.\n",
+    )

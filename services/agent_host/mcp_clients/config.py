@@ -57,7 +57,7 @@ def read_servers(path: Path, environ: Mapping[str, str]) -> tuple[ServerConfig, 
         raise ConfigurationError(f"{path} cannot be read; make it a UTF-8 file that you may read.") from error
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise ConfigurationError(f"{path} is not valid JSON{where}; correct it or move it away.") from error
     servers = document.get("mcpServers", {}) if isinstance(document, dict) else None

@@ -69,7 +69,7 @@ class McpToolBox:
         self._connections = tuple(ServerConnection(server, options) for server in self._servers)
 
     async def specs(self) -> tuple[ToolSpec, ...]:
-        """Returns the tools of the servers that can be used, sorted by server and name.
+        """Returns the tools of the servers that can be used, each server's sorted by name.
 
         Waits for servers that are starting, each for its start-up time; one that is not there by then is left out and
         named by `problems`.

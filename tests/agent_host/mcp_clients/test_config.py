@@ -95,6 +95,7 @@ def test_a_server_needs_a_name_that_can_be_shown(tmp_path: Path, name: str) -> N
     ("content", "words"),
     [
         (b'{"mcpServers": {\n  "a": }', "line 2"),
+        (b'{"mcpServers": ' + b"[" * 9999 + b"]" * 9999 + b"}", "not valid JSON; correct it"),
         (b"[]", "no servers"),
         (b'{"mcpServers": []}', "no servers"),
         (b"\xff\xfe", "UTF-8"),
