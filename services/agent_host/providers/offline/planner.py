@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from agent_host.providers.offline.calendar.date_order import naming_date_order
 from agent_host.providers.offline.conversation import read_turn
 from agent_host.providers.offline.questions import complete
 from agent_host.providers.offline.recognition import command, understand
@@ -18,7 +19,7 @@ LEFT_ALONE = "All right, I left it."
 
 def requests_in(text: str) -> tuple[Request, ...]:
     """Returns what a message asks for, in its order."""
-    return tuple(understand(part) for part in split_requests(text))
+    return tuple(naming_date_order(understand(part), part) for part in split_requests(text))
 
 
 def plan(messages: Sequence[Message], tools: frozenset[str], now: datetime, zone: ZoneInfo) -> Step:

@@ -23,6 +23,7 @@ from agent_host.providers.offline.wording import (
     numbered,
     sentence,
     stems,
+    subject_of,
 )
 
 _SHOWN = 8
@@ -101,12 +102,22 @@ class ListMemories:
 def _same_claim(old: Memory, new: str) -> float:
     """Returns how likely an old memory is about what a new sentence says, 0 for not at all.
 
-    Two sentences are about the same when they share most words, or begin alike up to and with their verb.
+    Two sentences are about the same when they share most words, or begin alike up to and with their verb. They are not
+    when their subjects have no word in common: what Bob likes does not correct what Ana likes.
     """
+    old_subject, new_subject = _subject_words(old.text), _subject_words(new)
+    if old_subject and new_subject and not old_subject & new_subject:
+        return 0.0
     shared = common_start(old.text, new)
     begins_alike = any(word in VERBS for word in shared) and len(shared) > 1
     closeness = coverage(new, old.text)
     return closeness if closeness >= _SAME_CLAIM else _SAME_CLAIM if begins_alike else 0.0
+
+
+def _subject_words(statement: str) -> frozenset[str]:
+    """Returns what a statement is about; nothing when no verb is known or a pronoun may stand for anyone."""
+    subject = subject_of(statement)
+    return frozenset((subject.casefold(),)) if subject in ("I", "We") else stems(subject)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,10 @@ def test_a_list_says_when_there_is_more() -> None:
         ("The office is in Lisbon.", "The office is in Porto", True),
         ("I live in Lisbon.", "I live in Porto now", True),
         ("My sister's birthday is on 3 May.", "my sister's birthday is on 4 May", True),
-        ("Ana likes tea.", "Bob likes tea", True),
+        ("Ana likes tea.", "Bob likes tea", False),
+        ("Ana likes green tea.", "I like green tea", False),
+        ("Ana likes green tea.", "She likes green tea now", True),
+        ("Ana Weiss likes green tea.", "Ana likes black tea", True),
         ("Ana likes tea.", "The deploy freeze starts on Friday", False),
     ],
 )
