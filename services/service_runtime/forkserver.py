@@ -108,6 +108,10 @@ def _is_gone(launcher: socket.socket) -> bool:
 
 
 def _accept(listener: socket.socket, allowed: Sequence[str]) -> tuple[socket.socket, Launch] | None:
+    """Take one request, waiting `_REQUEST_TIMEOUT_S` at most; refuse (None) what is none or names another module.
+
+    Nothing else is served meanwhile: the socket is private, so whoever stalls it is the person's own process.
+    """
     launcher, _ = listener.accept()
     launcher.settimeout(_REQUEST_TIMEOUT_S)
     descriptors: list[int] = []

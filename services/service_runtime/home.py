@@ -41,7 +41,8 @@ def secure_write(path: Path, data: bytes) -> None:
     Temporary file in the same folder, fsync, rename, fsync of the folder.
 
     Raises:
-        OSError: The disk refused; the old file is untouched and no temporary file stays.
+        OSError: The disk refused. No temporary file stays, and the old file is untouched, unless it was the folder's
+            fsync that failed: then the new one is in place, and only a power cut may still bring the old one back.
     """
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)  # made 0600
     try:

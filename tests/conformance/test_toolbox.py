@@ -100,11 +100,11 @@ async def test_structured_output_is_json_text_that_keeps_every_letter(box: ToolB
 async def test_text_output_is_passed_on_as_it_is(box: ToolBox) -> None:
     outcome = await box.call("lab_write", {}, {})
     assert (outcome.tool, outcome.is_error) == ("write", False)
-    assert "written" in outcome.content
+    assert (outcome.content, outcome.structured) == ("written 1", None)
 
 
 async def test_a_failed_call_is_a_value_that_says_what_went_wrong(box: ToolBox) -> None:
-    outcome = await box.call("lab_fail", {"how": "told"}, {})
+    outcome = await box.call("lab_fail", {}, {})
     assert outcome.is_error
     assert outcome.content == "Müller is not there; name someone else."
 
@@ -112,7 +112,7 @@ async def test_a_failed_call_is_a_value_that_says_what_went_wrong(box: ToolBox) 
 async def test_a_tool_that_is_not_there_is_a_failed_call_too(box: ToolBox) -> None:
     outcome = await box.call("lab_nothing", {}, {})
     assert outcome.is_error
-    assert "lab_nothing" in outcome.content
+    assert outcome.content == "There is no tool named lab_nothing; use one that is offered."
 
 
 async def test_calls_at_the_same_time_get_their_own_answers(box: ToolBox) -> None:

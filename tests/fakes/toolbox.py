@@ -51,7 +51,10 @@ class FakeToolBox:
         self.calls.append(Call(name, arguments, meta))
         function = self._functions.get(name)
         if function is None or self.closed:
-            return ToolOutcome("", name, f"There is no tool named {name}.", None, is_error=True, duration_ms=0)
+            words = (
+                "The tools are closed." if self.closed else f"There is no tool named {name}; use one that is offered."
+            )
+            return ToolOutcome("", name, words, None, is_error=True, duration_ms=0)
         server, _, tool = name.partition("_")
         try:
             made = function(arguments)

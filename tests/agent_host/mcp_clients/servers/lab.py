@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import uvicorn
 from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
 from mcp.types import ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 READ_ONLY = ToolAnnotations(read_only_hint=True)
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -30,13 +30,13 @@ class Lab:
     """The server and what happened in it. `released` lets `wait` answer; `cancelled` counts calls that were."""
 
     def __init__(self) -> None:
-        self.mcp: FastMCP[Any] = FastMCP("lab", mask_error_details=True)
+        self.mcp: FastMCP[Any] = FastMCP("lab")
         self.written = 0
         self.waiting = 0
         self.cancelled = 0
         self.released = threading.Event()
         self.mcp.tool(annotations=READ_ONLY)(self.lab_echo)
-        self.mcp.tool(self.write)
+        self.mcp.tool(self.write, output_schema=None)  # text alone
         self.mcp.tool(self.fail)
         self.mcp.tool(self.wait)
 
@@ -52,11 +52,9 @@ class Lab:
         self.written += 1
         return f"written {self.written}"
 
-    async def fail(self, how: Annotated[str, Field(max_length=20)]) -> str:
+    async def fail(self) -> str:
         """Fails."""
-        if how == "told":
-            raise ToolError("Müller is not there; name someone else.")
-        raise RuntimeError("secret inside")
+        raise ToolError("Müller is not there; name someone else.")
 
     async def wait(self) -> str:
         """Waits until it is released."""
