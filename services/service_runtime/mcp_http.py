@@ -125,7 +125,7 @@ class Gate:
         await (refusal or self.app)(scope, receive, _in_one_sentence(send))
 
     def _refusal(self, request: Request) -> JSONResponse | None:
-        path = request.scope["path"].rstrip("/")  # never of `request.url`, which a Host header can bend
+        path = request.scope["path"].rstrip("/")  # `request.url` is built with the Host header, which may say anything
         if path == _HEALTH:
             return None
         scheme, _, sent = request.headers.get("authorization", "").partition(" ")
