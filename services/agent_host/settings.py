@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from agent_host.errors import ConfigurationError
+from agent_host.providers.anthropic import DEFAULT_MODEL
 from service_runtime.settings import Settings
 
 ProviderName: TypeAlias = Literal["offline", "anthropic"]
-DEFAULT_ANTHROPIC_MODEL = "claude-sonnet-5-5"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def host_settings(settings: Settings) -> HostSettings:
     """
     provider = _provider(settings.get("PROVIDER") or "offline")
     api_key = settings.get("API_KEY") or settings.outside("ANTHROPIC_API_KEY")
-    default_model = DEFAULT_ANTHROPIC_MODEL if provider == "anthropic" else "offline-rules"
+    default_model = DEFAULT_MODEL if provider == "anthropic" else "offline-rules"
     return HostSettings(
         provider=provider,
         model=(settings.get("MODEL") or default_model) if provider == "anthropic" else default_model,

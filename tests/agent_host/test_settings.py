@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent_host.errors import ConfigurationError
-from agent_host.settings import DEFAULT_ANTHROPIC_MODEL, HostSettings, host_settings, require_key
+from agent_host.providers.anthropic import DEFAULT_MODEL
+from agent_host.settings import HostSettings, host_settings, require_key
 from service_runtime.settings import load_settings
 
 
@@ -27,7 +28,7 @@ def test_the_default_needs_no_key_and_no_account(tmp_path: Path) -> None:
 def test_anthropic_takes_its_key_from_either_name(tmp_path: Path, name: str) -> None:
     told = read(tmp_path, PROMETHEUS_PROVIDER="anthropic", **{name: "test-key"})
 
-    assert (told.provider, told.model, told.api_key) == ("anthropic", DEFAULT_ANTHROPIC_MODEL, "test-key")
+    assert (told.provider, told.model, told.api_key) == ("anthropic", DEFAULT_MODEL, "test-key")
 
 
 def test_a_chosen_provider_without_its_key_says_which_setting_to_make(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from agent_host.providers.protocol import (
     TextDelta,
     ToolSpec,
     ToolUse,
+    Usage,
 )
 from agent_host.receipts.drafts import DecisionDraft, Draft, TurnReceipt
 from agent_host.receipts.log import ReceiptLog
@@ -195,6 +196,20 @@ async def test_a_provider_failure_is_a_failed_turn_with_a_receipt_and_a_reason(r
     assert result.reply == f"{FAILURE_MESSAGE} Overloaded; try again."
     assert [decision.exit_state for decision in room.writer.decisions] == ["fallback_provider"]
     assert room.writer.turns[0].outcome == "failed"
+
+
+@pytest.mark.parametrize(("usage", "cost", "priced"), [(Usage(7, 1), 14, True), (None, 0, False)])
+async def test_a_call_that_failed_costs_what_was_counted_and_is_never_simply_free(
+    room: Room, usage: Usage | None, cost: int, *, priced: bool
+) -> None:
+    result = await room.turn(ScriptedProvider(ProviderUnavailableError("Broke off.", usage)))
+
+    model = result.receipt.model
+    assert (model.cost_micro_usd, model.priced, model.input_tokens) == (
+        cost,
+        priced,
+        usage.input_tokens if usage else 0,
+    )
 
 
 async def test_a_model_past_its_deadline_is_recorded_as_a_timeout(room: Room) -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from verifier import verify
 
 NOW_MS = 1_796_000_000_000  # 2026-11-30
@@ -96,7 +98,8 @@ class Verifiers:
 def start() -> Iterator[Verifiers]:
     """Start the Node process, and end it when the session ends."""
     node = shutil.which("node")
-    assert node, "these tests need Node"
+    if node is None:
+        pytest.skip("Node is not installed: the two verifiers cannot be compared")
     with subprocess.Popen([node, str(DRIVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Verifiers(process)
         assert process.stdin is not None

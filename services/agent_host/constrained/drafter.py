@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.constrained.spec import RuntimeAISpec
-from agent_host.errors import ProviderUnavailableError
+from agent_host.errors import ProviderError, ProviderUnavailableError
 from agent_host.identifiers import new_call_id
 from agent_host.providers.protocol import (
     Block,
@@ -37,7 +37,8 @@ class _Answer:
     """What one call came to."""
 
     exit_state: ExitState
-    reply: ModelReply | None
+    reply: ModelReply | None = None
+    usage: Usage | None = None  # what was counted, None when nobody knows
 
 
 class ReplyDrafter:
@@ -74,16 +75,19 @@ class ReplyDrafter:
                 reply = await self._stream(request, on_text)
         except asyncio.CancelledError:
             take_back_cancellation()
-            await to_the_end(self._record(request, kind, started_ms, _Answer("failed_closed", None)))
+            await to_the_end(self._record(request, kind, started_ms, _Answer("failed_closed")))
             raise
         except TimeoutError as error:
-            await self._conclude(request, kind, started_ms, _Answer("fallback_timeout", None))
+            await self._conclude(request, kind, started_ms, _Answer("fallback_timeout"))
             seconds = self._spec.max_latency_ms // 1000
             raise ProviderUnavailableError(f"The model gave no answer within {seconds} s; try again.") from error
-        except Exception:  # whatever went wrong, the call was made and has its entry
-            await self._conclude(request, kind, started_ms, _Answer("fallback_provider", None))
+        except ProviderError as error:
+            await self._conclude(request, kind, started_ms, _Answer("fallback_provider", usage=error.usage))
             raise
-        await self._conclude(request, kind, started_ms, _Answer("ok", reply))
+        except Exception:  # a fault of ours; the call was made all the same, and has its entry
+            await self._conclude(request, kind, started_ms, _Answer("fallback_provider"))
+            raise
+        await self._conclude(request, kind, started_ms, _Answer("ok", reply, reply.usage))
         return reply
 
     async def _conclude(self, request: ModelRequest, kind: CallKind, started_ms: int, answer: _Answer) -> None:
@@ -91,6 +95,12 @@ class ReplyDrafter:
         _, cancelled = await to_the_end(self._record(request, kind, started_ms, answer))
         if cancelled:
             raise asyncio.CancelledError
+
+    def _price(self, usage: Usage | None) -> int | None:
+        """Returns what the call cost; None when its tokens are not known, unless nothing this provider does costs."""
+        if usage is None and self._provider.identity.provider != "offline":
+            return None
+        return self._cost(usage or Usage())
 
     async def _stream(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         reply: ModelReply | None = None
@@ -127,15 +137,14 @@ class ReplyDrafter:
             exit_state=answer.exit_state,
         )
         entry_id = await self._ledger.append_decision(draft, (committed_input.opening, committed_output.opening))
-        usage = reply.usage if reply else Usage()
         stop_reason: StopReason | None = reply.stop_reason if reply else None
         self._emit(
             ModelCalled(
                 kind=kind,
                 identity=self._provider.identity,
                 stop_reason=stop_reason,
-                usage=usage,
-                cost_micro_usd=self._cost(usage),
+                usage=answer.usage or Usage(),
+                cost_micro_usd=self._price(answer.usage),
                 latency_ms=latency_ms,
                 exit_state=answer.exit_state,
                 call_id=call_id,
