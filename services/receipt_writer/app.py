@@ -27,7 +27,7 @@ from receipt_writer.intents import Intent, decode_intent, encode_intent
 from receipt_writer.ledger import Interrupt, Ledger
 from receipt_writer.listen import Address
 from receipt_writer.query import Queries
-from receipt_writer.replay import read_checkpoint, replay_chain
+from receipt_writer.replay import read_checkpoint, replay_chain, require_copy
 from receipt_writer.storage.filesystem import FileSystem, OsFileSystem
 from receipt_writer.storage.jsonl import HEAD_NAME, JsonlStore, chain_path
 from receipt_writer.storage.lock import FolderLock, take_lock
@@ -81,7 +81,7 @@ def open_service(
         opened.callback(lock.release)
         identity = _identity(folder, files)
         opened.pop_all()  # from here on the store gives the lock back, also when it cannot be opened
-        store = JsonlStore(files, lock, [layer.chain for layer in LAYERS.values()], identity.entry_signer)
+        store = JsonlStore(files, lock, [layer.chain for layer in LAYERS.values()], identity.entry_signer, folder)
         opened.callback(store.close)
         sizes: dict[str, int] = {}
         indexes = [_replayed(store, identity, name, sizes) for name in LAYERS]
@@ -194,6 +194,9 @@ def _replayed(store: EntryStore, identity: Identity, layer: str, sizes: dict[str
     checkpoint = read_checkpoint(store.checkpoint(chain), index, keys)
     sizes[layer] = checkpoint.size if checkpoint else 0
     replay_chain(index, store.lines(chain), keys, checkpoint=checkpoint, committed=store.committed(chain))
+    copy = read_checkpoint(store.checkpoint_copy(chain), index, keys)
+    if copy != checkpoint:
+        require_copy(index, copy)
     return index
 
 

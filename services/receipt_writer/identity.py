@@ -3,7 +3,7 @@
     ledger.json  entry.key  checkpoint.key  policy-turns.json  policy-decisions.json  chains/
 
 All of it is made at the first start. Later a missing key is an error: a new key over an old chain would be a new ledger
-that nobody trusts yet.
+that nobody trusts yet. The store keeps copies of the newest checkpoints in the same folder.
 """
 
 import json

@@ -13,7 +13,7 @@ from receipt_writer.format.schema import LAYERS
 from receipt_writer.identity import chains_folder, policy_path, read_substrate_id
 from receipt_writer.index import ChainIndex
 from receipt_writer.query import StoredEntry
-from receipt_writer.replay import add_unchecked, read_checkpoint, replay_chain
+from receipt_writer.replay import add_unchecked, read_checkpoint, replay_chain, require_copy
 from receipt_writer.storage.chain_file import ChainFile
 from receipt_writer.storage.filesystem import OsFileSystem, read_whole
 from receipt_writer.storage.head_file import newest_record
@@ -112,7 +112,8 @@ def check_chain(folder: Path, layer: str) -> Finding:
     size, torn, fault = 0, 0, None
     with _reading(chain):
         # Oldest evidence first: a live writer may append while this reads, and a chain only grows.
-        head, note = read_whole(files, chains / HEAD_NAME), read_whole(files, checkpoint_path(chains, chain))
+        copy, head = read_whole(files, checkpoint_path(folder, chain)), read_whole(files, chains / HEAD_NAME)
+        note = read_whole(files, checkpoint_path(chains, chain))
         file = _open(folder, chain)
         try:
             point = newest_record(head, _entry_key(keys))[0].chains.get(chain) if head else None
@@ -122,6 +123,7 @@ def check_chain(folder: Path, layer: str) -> Finding:
             size = checkpoint.size if checkpoint else 0
             committed = Mark(point.size, point.hash) if point else None
             replay_chain(index, file.lines(end), keys, checkpoint=checkpoint, committed=committed, check_all=True)
+            require_copy(index, read_checkpoint(copy, index, keys))
         except LedgerDamagedError as damage:
             fault = str(damage)
         finally:

@@ -13,6 +13,7 @@ from receipt_writer.format.chain import Head, check_link
 from receipt_writer.format.checkpoint import Checkpoint, verify_note
 from receipt_writer.format.entry import parse_line
 from receipt_writer.format.errors import CheckpointError, FormatError
+from receipt_writer.format.merkle import root_of
 from receipt_writer.format.policy import TrustedKey
 from receipt_writer.index import ChainIndex
 from receipt_writer.storage.protocol import Mark
@@ -63,6 +64,29 @@ def read_checkpoint(note: bytes | None, index: ChainIndex, keys: Sequence[Truste
             f"The checkpoint of the chain {index.layer.chain} cannot be used ({error}); put back the one that belongs "
             "to these chains and keys."
         ) from error
+
+
+def require_copy(index: ChainIndex, copy: Checkpoint | None) -> None:
+    """Judge a replayed chain against the checkpoint that was kept apart from it.
+
+    Raises:
+        LedgerBehindError: The chain is shorter: somebody put an old copy of the chains back.
+        LedgerDamagedError: It is another chain than the one that was signed.
+    """
+    if copy is None or copy.size == 0:
+        return
+    chain, size = index.layer.chain, index.head.size
+    if copy.size > size:
+        raise LedgerBehindError(
+            f"The chain {chain} ends with entry {size}, but the checkpoint kept beside the chains was signed "
+            f"over {copy.size} entries; put the newer copy of the chains back."
+        )
+    root = index.frontier.root() if copy.size == size else root_of(index.leaves[: copy.size])
+    if root != copy.root_hash:
+        raise LedgerDamagedError(
+            f"The first {copy.size} entries of the chain {chain} are not those that the checkpoint kept beside the "
+            "chains was signed over; put the chains back that belong to it."
+        )
 
 
 def _replay_under_checkpoint(

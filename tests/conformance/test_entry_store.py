@@ -25,9 +25,12 @@ Open = Callable[[], EntryStore]
 
 
 def _jsonl(folder: Path) -> Open:
+    chains = folder / "chains"
+    chains.mkdir()
+
     def opened() -> EntryStore:
         files = OsFileSystem()
-        return JsonlStore(files, take_lock(files, folder), CHAINS, SIGNER)
+        return JsonlStore(files, take_lock(files, chains), CHAINS, SIGNER, folder)
 
     return opened
 
@@ -54,7 +57,7 @@ def test_a_new_store_is_empty_and_knows_no_commit_point(opens: Open) -> None:
     store = opens()
     assert [store.committed(chain) for chain in CHAINS] == [None, None]
     assert recover(store) == {"turns": [], "decisions": []}
-    assert (store.intents(), store.checkpoint("turns")) == ([], None)
+    assert (store.intents(), store.checkpoint("turns"), store.checkpoint_copy("turns")) == ([], None, None)
     store.close()
 
 
@@ -135,7 +138,7 @@ def test_only_the_newest_checkpoint_is_kept(opens: Open) -> None:
     assert (store.checkpoint("turns"), store.checkpoint("decisions")) == (b"a second", None)
     store.close()
     again = opens()
-    assert again.checkpoint("turns") == b"a second"
+    assert (again.checkpoint("turns"), again.checkpoint_copy("turns")) == (b"a second", b"a second")
     again.close()
 
 

@@ -211,6 +211,41 @@ def test_a_chain_that_lost_its_last_entry_is_refused(folder: Path, cut: Callable
         open_service(folder)
 
 
+def test_old_chains_that_were_put_back_are_refused(folder: Path) -> None:
+    fill(folder, 1, 3, checkpoint=True)
+    old = {path: path.read_bytes() for path in chains_folder(folder).iterdir()}
+    fill(folder, 4, 5, checkpoint=True)
+    for path, content in old.items():
+        path.write_bytes(content)
+    with pytest.raises(LedgerBehindError, match=r"ends with entry 3, but .* kept beside the chains .* over 5 entries"):
+        open_service(folder)
+
+
+def test_chains_that_were_made_again_with_the_same_keys_are_refused(folder: Path) -> None:
+    fill(folder, 1, 3, checkpoint=True)
+    for path in chains_folder(folder).iterdir():
+        path.unlink()
+    kept = (folder / "decisions.checkpoint").rename(folder / "kept")
+    fill(folder, 7, 9)
+    kept.rename(folder / "decisions.checkpoint")
+    with pytest.raises(LedgerDamagedError, match="kept beside the chains was signed over; put"):
+        open_service(folder)
+
+
+def test_an_older_copy_of_a_checkpoint_or_none_holds_up_no_start(folder: Path) -> None:
+    fill(folder, 1, 3, checkpoint=True)
+    older = (folder / "decisions.checkpoint").read_bytes()
+    fill(folder, 4, 5, checkpoint=True)
+    (folder / "decisions.checkpoint").write_bytes(older)
+    reopened(folder)
+    (folder / "decisions.checkpoint").unlink()
+    reopened(folder)
+    fill(folder, 6, 6, checkpoint=True)
+    assert (folder / "decisions.checkpoint").read_bytes() == (
+        chains_folder(folder) / "decisions.checkpoint"
+    ).read_bytes()
+
+
 def test_a_turn_that_never_reported_is_interrupted_at_the_next_start(folder: Path) -> None:
     begin_and_die(folder, 1)
     reopened(folder)

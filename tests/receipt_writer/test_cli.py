@@ -269,6 +269,16 @@ def test_fsck_tells_a_torn_tail_and_leaves_it(filled: Commands) -> None:
     assert path.read_bytes() == torn
 
 
+def test_fsck_finds_chains_that_are_older_than_the_checkpoint_beside_them(filled: Commands) -> None:
+    chains = chains_folder(filled.folder)
+    for name in ("head.json", "decisions.checkpoint"):
+        (chains / name).unlink()
+    chain_file(filled.folder).write_bytes(chain_file(filled.folder).read_bytes().splitlines(keepends=True)[0])
+    ran = filled.run("fsck")
+    assert ran.status == 1
+    assert "kept beside the chains was signed over 5 entries" in ran.out
+
+
 def test_fsck_tells_that_the_policy_trusts_no_key_for_entries(filled: Commands) -> None:
     path = filled.folder / "policy-decisions.json"
     policy = json.loads(path.read_text())

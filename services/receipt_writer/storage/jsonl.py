@@ -2,6 +2,8 @@
 
     lock  head.json  intents.jsonl  turns.jsonl  turns.checkpoint  decisions.jsonl  decisions.checkpoint
 
+Copies of the checkpoints are in another folder.
+
 Order of one commit: write every chain, sync every chain, write the head, and only then return. `head_file` says why the
 head's own sync may come later: with the next checkpoint, or at the end.
 """
@@ -39,14 +41,17 @@ def checkpoint_path(folder: Path, chain: str) -> Path:
 class JsonlStore:
     """Satisfies `EntryStore` with files. Opening creates missing files and changes nothing else."""
 
-    def __init__(self, files: FileSystem, lock: FolderLock, chains: Sequence[str], signer: Signer) -> None:
-        """Open the folder that the lock is for; `close` releases the lock.
+    def __init__(
+        self, files: FileSystem, lock: FolderLock, chains: Sequence[str], signer: Signer, copies: Path
+    ) -> None:
+        """Open the folder that the lock is for; `close` releases the lock. Checkpoints are copied to `copies`.
 
         Raises:
             LedgerDamagedError: `head.json` holds no record that this key signed.
             StorageFailedError: A file could not be opened or read.
         """
         self._files, self._folder, self._signer = files, lock.folder, signer
+        self._copies = copies
         self._failed = False
         self._moving_head = threading.Lock()  # a checkpoint's thread syncs what the committer's thread writes
         self._sound_ends: dict[str, int] = {}
@@ -137,18 +142,26 @@ class JsonlStore:
 
     def checkpoint(self, chain: str) -> bytes | None:
         """Return the newest checkpoint's note. A failed read is this caller's trouble, as in `read`."""
+        return self._note(self._folder, chain)
+
+    def checkpoint_copy(self, chain: str) -> bytes | None:
+        """Return the note that is kept apart from the chains."""
+        return self._note(self._copies, chain)
+
+    def _note(self, folder: Path, chain: str) -> bytes | None:
         try:
-            return read_whole(self._files, checkpoint_path(self._folder, chain))
+            return read_whole(self._files, checkpoint_path(folder, chain))
         except OSError as error:
             message = f"The checkpoint of the chain {chain} could not be read: {_reason(error)}."
             raise StorageFailedError(message) from error
 
     def write_checkpoint(self, chain: str, note: bytes) -> None:
-        """Make the commit point durable, then replace the chain's checkpoint file, whole or not at all."""
+        """Make the commit point durable, then replace the checkpoint's file and its copy, each whole or not at all."""
         with self._moving_head, self._final_failure("written"):
             self._sync_head()
         with self._final_failure("written"):
-            replace_file(self._files, checkpoint_path(self._folder, chain), note)
+            for folder in (self._folder, self._copies):
+                replace_file(self._files, checkpoint_path(folder, chain), note)
 
     def close(self) -> None:
         """Make the commit point durable, close every file, and let another process have the folder."""

@@ -81,8 +81,18 @@ class EntryStore(Protocol):
         """
         ...
 
+    def checkpoint_copy(self, chain: str) -> bytes | None:
+        """Return the copy of the newest checkpoint that is kept apart from the chains, None when there is none.
+
+        It does not go back in time with chains that somebody puts back from an old backup.
+
+        Raises:
+            StorageFailedError: It could not be read.
+        """
+        ...
+
     def write_checkpoint(self, chain: str, note: bytes) -> None:
-        """Replace the chain's checkpoint, durably.
+        """Replace the chain's checkpoint and then its copy, durably.
 
         Raises:
             StorageFailedError: The medium refused.

@@ -21,9 +21,15 @@ ENTRIES = decision_chain([decision(number) for number in range(6)], SIGNER)
 CHAINS = ("turns", "decisions")
 
 
+def _copies(folder: Path) -> Path:
+    copies = folder.with_name(f"{folder.name}-copies")
+    copies.mkdir(exist_ok=True)
+    return copies
+
+
 def opened(folder: Path, files: OsFileSystem | None = None) -> JsonlStore:
     files = files or OsFileSystem()
-    return JsonlStore(files, take_lock(files, folder), CHAINS, SIGNER)
+    return JsonlStore(files, take_lock(files, folder), CHAINS, SIGNER, _copies(folder))
 
 
 def settle(store: JsonlStore) -> list[str]:
@@ -79,7 +85,9 @@ def test_a_checkpoint_is_written_only_after_its_head_is_durable(tmp_path: Path) 
     mark = len(files.calls)
     store.write_checkpoint("decisions", b"note")
     assert files.since(mark)[0] == ("sync", "head.json")
-    assert files.since(mark)[-2:] == [("replace", "decisions.checkpoint"), ("sync_folder", tmp_path.name)]
+    named = [("replace", "decisions.checkpoint"), ("sync_folder", tmp_path.name)]
+    copied = [("replace", "decisions.checkpoint"), ("sync_folder", f"{tmp_path.name}-copies")]
+    assert [one for one in files.since(mark) if one[0] in {"replace", "sync_folder"}] == [*named, *copied]
     store.close()
 
 
