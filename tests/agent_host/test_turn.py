@@ -205,11 +205,8 @@ async def test_a_call_that_failed_costs_what_was_counted_and_is_never_simply_fre
     result = await room.turn(ScriptedProvider(ProviderUnavailableError("Broke off.", usage)))
 
     model = result.receipt.model
-    assert (model.cost_micro_usd, model.priced, model.input_tokens) == (
-        cost,
-        priced,
-        usage.input_tokens if usage else 0,
-    )
+    assert (model.cost_micro_usd, model.priced) == (cost, priced)
+    assert model.input_tokens == (usage.input_tokens if usage else 0)
 
 
 async def test_a_model_past_its_deadline_is_recorded_as_a_timeout(room: Room) -> None:

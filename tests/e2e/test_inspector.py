@@ -64,11 +64,9 @@ def over_http(person: Person, command: tuple[str, ...]) -> Iterator[str]:
             process.terminate()
 
 
-@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("command", SERVERS, ids=" ".join)
-def test_every_server_lists_portable_tools_over_stdio(person: Person, command: tuple[str, ...], era: str) -> None:
-    words = (str(BIN / command[0]), *command[1:], "--method", "tools/list", "--protocol-era", era, "--strict")
-    status, document = inspect(person, *words)
+def test_every_server_lists_portable_tools_over_stdio(person: Person, command: tuple[str, ...]) -> None:
+    status, document = inspect(person, str(BIN / command[0]), *command[1:], "--method", "tools/list", "--strict")
 
     assert status == 0, document
     assert all(re.fullmatch(r"[a-z0-9_]{1,40}", tool["name"]) for tool in document["tools"])
