@@ -106,6 +106,31 @@ async def test_health_says_whether_a_writer_serves(folder: Path) -> None:
     assert asked.returncode == 1
 
 
+HANGING_DISK = """
+import sys, threading
+from pathlib import Path
+from receipt_writer.__main__ import main
+from receipt_writer.storage.filesystem import OsFileSystem
+
+def sync(files, handle, stuck=Path(sys.argv[1]), really=OsFileSystem.sync):
+    return threading.Event().wait() if stuck.exists() else really(files, handle)
+
+OsFileSystem.sync = sync
+sys.argv = sys.argv[4:]
+sys.exit(main())
+"""
+
+
+async def test_a_disk_that_hangs_does_not_keep_the_process(folder: Path) -> None:
+    stuck = folder / "stuck"
+    async with started(folder, under=(sys.executable, "-c", HANGING_DISK, str(stuck))) as writer:
+        await writer.stub.AppendDecision(decision_request(1))
+        stuck.touch()  # from now on no sync returns, so neither does the last checkpoint
+        status, _ = await writer.end(signal.SIGTERM)
+    assert status == 1
+    assert len(verified(folder / "receipts")) == 1
+
+
 async def test_it_leaves_when_its_stdin_ends(folder: Path) -> None:
     async with started(folder, "", "--exit-with-stdin") as writer:
         await writer.stub.AppendDecision(decision_request(1))
