@@ -14,6 +14,7 @@ START_TIMEOUT_S = 15.0  # for a writer of ours that starts
 ANSWER_TIMEOUT_S = 2.0  # for one that should be there: a person waits for this
 _LIVE_TIMEOUT_S = 0.5
 _POLL_S = 0.05
+_ENDING_POLLS = 5
 
 
 class WriterLink:
@@ -55,6 +56,15 @@ class WriterLink:
         Raises:
             WriterUnavailableError: it does not answer.
         """
+        had_answered = self._has_answered
+        try:
+            await self._start_and_wait()
+        except WriterUnavailableError:
+            if not (had_answered and await self._is_ending()):
+                raise
+            await self._start_and_wait()  # it was killed just now, before the first try could see it
+
+    async def _start_and_wait(self) -> None:
         try:
             self.start()
         except OSError as error:
@@ -68,6 +78,14 @@ class WriterLink:
             raise WriterUnavailableError(ended)
         await ready
         self._has_answered = True
+
+    async def _is_ending(self) -> bool:
+        """Tells whether the host's own writer ends within a moment; a killed process takes one."""
+        for _ in range(_ENDING_POLLS):
+            if self._ended() is not None:
+                return True
+            await asyncio.sleep(_POLL_S)
+        return False
 
     def _ended(self) -> str | None:
         """Returns a sentence when the host's own writer is not running any more, else None."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -51,6 +52,12 @@ class Person:
             timeout=50,
             check=False,
         )
+
+    def without_tools(self) -> None:
+        """Switches every built-in server off: what does not need tools starts in a third of the time."""
+        self.home.mkdir(mode=0o700, exist_ok=True)
+        servers = {name: {"disabled": True} for name in ("memory", "calendar", "notes", "search")}
+        (self.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
 
     def chat(self, *messages: str, **environ: str) -> str:
         """Talks over a pipe, a message a line, and returns what was shown."""

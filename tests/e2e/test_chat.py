@@ -134,6 +134,7 @@ def test_everything_a_person_owns_is_theirs_alone(spoken: Person) -> None:
 
 
 def test_ask_runs_one_turn_for_scripts(person: Person) -> None:
+    person.without_tools()
     done = person.run("agent-host", "ask", "What is 12 * (3 + 4)?", "--json")
 
     document = json.loads(done.stdout)
@@ -145,6 +146,7 @@ def test_ask_runs_one_turn_for_scripts(person: Person) -> None:
 
 
 def test_ask_reads_a_message_from_standard_input(person: Person) -> None:
+    person.without_tools()
     done = person.run("agent-host", "ask", "-", text=b"What is 2 + 3?")
 
     assert done.returncode == 0

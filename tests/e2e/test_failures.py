@@ -73,6 +73,7 @@ def writer_pid(person: Person) -> int:
 
 
 def test_bad_messages_cost_a_sentence_each_and_the_conversation_goes_on(person: Person) -> None:
+    person.without_tools()
     text = b"\n" + b"x" * 1_000_000 + b"\n\xff\xfe\x00\x01\n/nonsense\nWhat is 2 + 3?\n"
 
     done = person.run("agent-host", "chat", text=text)
@@ -162,6 +163,7 @@ def test_a_broken_server_list_is_one_sentence(person: Person) -> None:
 
 
 def test_a_second_host_on_the_same_home_is_refused_and_told_who_holds_it(person: Person) -> None:
+    person.without_tools()
     with start_chat(person) as first:
         say(first, "hello")
 
@@ -183,6 +185,8 @@ def test_no_process_is_left_behind_at_the_end_of_input(person: Person) -> None:
 
 @pytest.mark.parametrize("told", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_no_process_is_left_behind_when_the_host_is_killed(person: Person, told: signal.Signals) -> None:
+    if told == signal.SIGHUP:
+        person.without_tools()  # as for SIGTERM
     with start_chat(person) as chat:
         say(chat, "hello")
         assert len(person.processes()) > 1
@@ -195,6 +199,7 @@ def test_no_process_is_left_behind_when_the_host_is_killed(person: Person, told:
 
 
 def test_a_piped_conversation_can_be_quit_while_its_input_stays_open(person: Person) -> None:
+    person.without_tools()
     with start_chat(person) as chat:
         say(chat, "What is 2 + 3?")
         assert chat.stdin is not None
@@ -207,6 +212,7 @@ def test_a_piped_conversation_can_be_quit_while_its_input_stays_open(person: Per
 
 
 def test_ctrl_c_twice_ends_a_piped_conversation_while_its_input_stays_open(person: Person) -> None:
+    person.without_tools()
     with start_chat(person) as chat:
         say(chat, "What is 2 + 3?")
         assert chat.stdout is not None
@@ -233,6 +239,7 @@ def test_modules_in_the_working_folder_are_never_run(person: Person) -> None:
 
 
 def test_a_writer_killed_between_turns_costs_no_receipt(person: Person) -> None:
+    person.without_tools()
     with start_chat(person) as chat:
         say(chat, "hello")
         os.kill(writer_pid(person), signal.SIGKILL)
@@ -245,6 +252,7 @@ def test_a_writer_killed_between_turns_costs_no_receipt(person: Person) -> None:
 
 
 def test_a_writer_that_hangs_leaves_the_receipt_in_the_spool_until_it_can_be_signed(person: Person) -> None:
+    person.without_tools()
     with start_chat(person) as chat:
         say(chat, "hello")
         os.kill(writer_pid(person), signal.SIGSTOP)
@@ -266,7 +274,8 @@ def test_a_host_killed_in_a_turn_leaves_an_interrupted_entry(person: Person) -> 
     script = person.folder / "slow.py"
     script.write_text(SLOW_SERVER)
     person.home.mkdir()
-    servers = {"search": {"command": str(BIN / "python"), "args": [str(script)]}}
+    servers: dict[str, object] = {name: {"disabled": True} for name in ("memory", "calendar", "notes")}
+    servers["search"] = {"command": str(BIN / "python"), "args": [str(script)]}
     (person.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     with start_chat(person) as chat:
         assert chat.stdin is not None

@@ -40,6 +40,7 @@ def leave(child: pexpect.spawn[str]) -> int | None:
 
 
 def test_the_first_screen_says_that_this_is_no_language_model_and_how_to_plug_one_in(person: Person) -> None:
+    person.without_tools()
     with terminal(person) as child:
         child.expect(PROMPT)
         screen = child.before or ""
@@ -76,6 +77,7 @@ def test_slash_commands_answer_without_a_turn(person: Person) -> None:
 
 
 def test_ctrl_c_twice_at_the_prompt_leaves(person: Person) -> None:
+    person.without_tools()
     with terminal(person) as child:
         child.expect(PROMPT)
         child.sendcontrol("c")
@@ -89,6 +91,7 @@ def test_ctrl_c_twice_at_the_prompt_leaves(person: Person) -> None:
 
 
 def test_ctrl_d_leaves(person: Person) -> None:
+    person.without_tools()
     with terminal(person) as child:
         child.expect(PROMPT)
         child.sendeof()

@@ -35,6 +35,7 @@ class ServerConfig:
     token: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     startup_timeout_s: float | None = None
+    disabled: bool = False
 
     @property
     def address(self) -> str:
@@ -63,13 +64,16 @@ def read_servers(path: Path, environ: Mapping[str, str]) -> tuple[ServerConfig, 
     servers = document.get("mcpServers", {}) if isinstance(document, dict) else None
     if not isinstance(servers, dict):
         raise ConfigurationError(f'{path} has no servers to read; write {{"mcpServers": {{…}}}}.')
-    entries = ((name, entry) for name, entry in servers.items() if not _is_disabled(entry))
-    return tuple(_Reader(path, name, entry, environ).server() for name, entry in entries)
+    return tuple(
+        ServerConfig(name, disabled=True) if _is_disabled(entry) else _Reader(path, name, entry, environ).server()
+        for name, entry in servers.items()
+    )
 
 
 def merged(builtin: Iterable[ServerConfig], configured: Iterable[ServerConfig]) -> tuple[ServerConfig, ...]:
-    """Returns all servers; a configured one takes the place of the built-in one of the same name."""
-    return tuple({server.name: server for server in (*builtin, *configured)}.values())
+    """Returns the servers to use: a configured one, disabled or not, takes the place of a built-in one by name."""
+    servers = {server.name: server for server in (*builtin, *configured)}
+    return tuple(server for server in servers.values() if not server.disabled)
 
 
 def _is_disabled(entry: object) -> bool:

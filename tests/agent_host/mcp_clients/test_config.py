@@ -42,7 +42,14 @@ def test_both_kinds_of_server_are_read_in_the_order_of_the_file(tmp_path: Path) 
 
 def test_a_disabled_server_and_the_keys_of_other_hosts_are_passed_over(tmp_path: Path) -> None:
     servers = {"off": {"command": "x", "disabled": True}, "on": {"command": "y", "autoApprove": ["a"], "timeout": 3}}
-    assert read_servers(_write(tmp_path, servers), {}) == (ServerConfig("on", command="y"),)
+    configured = read_servers(_write(tmp_path, servers), {})
+    assert merged((), configured) == (ServerConfig("on", command="y"),)
+
+
+def test_a_disabled_entry_switches_the_built_in_server_of_its_name_off(tmp_path: Path) -> None:
+    configured = read_servers(_write(tmp_path, {"memory": {"disabled": True}}), {})
+    builtin = (ServerConfig("memory", command="m"), ServerConfig("notes", command="n"))
+    assert merged(builtin, configured) == (ServerConfig("notes", command="n"),)
 
 
 def test_a_byte_order_mark_is_no_reason_to_refuse(tmp_path: Path) -> None:
