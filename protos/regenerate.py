@@ -39,9 +39,7 @@ def generate(target: Path) -> None:
 def relative_files(folder: Path) -> list[Path]:
     """Returns every generated file below `folder`, relative and sorted."""
     return sorted(
-        path.relative_to(folder)
-        for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
     )
 
 
