@@ -21,7 +21,7 @@ from fastmcp import FastMCP
 server = FastMCP("search")
 
 @server.tool
-async def search_web(query: str) -> str:
+async def search_web(query: str, max_results: int = 5) -> str:
     await asyncio.sleep(600)
     return query
 

@@ -136,11 +136,11 @@ def _open_log(path: Path | None) -> TextIO:
     """
     if path is None:
         return Path(os.devnull).open("a", encoding="utf-8")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     try:
-        if path.exists() and path.stat().st_size > _LOG_BYTES:
-            flags |= os.O_TRUNC
-        return os.fdopen(os.open(path, flags, 0o600), "a", encoding="utf-8", errors="replace")
+        path.touch(mode=0o600, exist_ok=True)
+        if path.stat().st_size > _LOG_BYTES:
+            os.truncate(path, 0)
+        return path.open("a", encoding="utf-8", errors="replace")
     except OSError as error:
         raise ConfigurationError(
             f"The servers' log {path} cannot be written ({error.strerror}); make it so."
