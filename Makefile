@@ -32,7 +32,7 @@ $(STAMP): requirements.lock pyproject.toml
 
 $(PEERS): tests/node/package-lock.json
 	@if command -v npm >/dev/null 2>&1; then \
-		cd tests/node && npm ci --silent --no-audit --no-fund && touch node_modules/.installed ; \
+		cd tests/node && npm install --silent --no-save --no-audit --no-fund && touch node_modules/.installed ; \
 	else \
 		echo 'npm is not installed: tests against peers that run on Node are skipped' ; \
 	fi
