@@ -25,6 +25,7 @@ from agent_host.session import ChatLog, Session
 from agent_host.settings import HostSettings, host_settings, require_key
 from agent_host.soul import read_soul
 from agent_host.tracing.events import Emit
+from service_runtime import logs
 from service_runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Host:
         self.host_settings = host_settings(settings)
         require_key(self.host_settings)
         settings.zone()
+        logs.configure(settings.get("LOG_LEVEL"))
         folder = settings.home.folder("host")
         read_servers(self.host_settings.mcp_config, environ)  # a mistake shows now, not in the middle of a conversation
         self._settings = settings

@@ -46,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end a turn
     try:
-        status = app(args=list(arguments), standalone_mode=False)
+        status = app(args=list(arguments) or ["--help"], standalone_mode=False)
     except typer.Exit as ended:
         return ended.exit_code
     except typer.Abort:

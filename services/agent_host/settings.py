@@ -50,13 +50,23 @@ def host_settings(settings: Settings) -> HostSettings:
         api_key=api_key,
         base_url=settings.get("BASE_URL"),
         writer=settings.get("WRITER"),
-        mcp_config=Path(settings.get("MCP_CONFIG") or settings.home.path / "mcp.json").expanduser(),
+        mcp_config=_mcp_config(settings),
         max_iterations=_positive(settings, "MAX_ITERATIONS", 15),
         max_tokens=_positive(settings, "MAX_TOKENS", 8192),
         history_turns=_positive(settings, "HISTORY_TURNS", 12),
         mcp_call_timeout_s=_positive(settings, "MCP_CALL_TIMEOUT", 120),
         llm_timeout_s=_positive(settings, "LLM_TIMEOUT", 120),
     )
+
+
+def _mcp_config(settings: Settings) -> Path:
+    told = settings.get("MCP_CONFIG")
+    if told is None:
+        return settings.home.path / "mcp.json"
+    path = Path(told).expanduser()
+    if not path.is_file():
+        raise ConfigurationError(f"PROMETHEUS_MCP_CONFIG names {told}, which is no file; correct it or leave it out.")
+    return path
 
 
 def require_key(told: HostSettings) -> None:

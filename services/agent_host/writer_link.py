@@ -92,7 +92,16 @@ class WriterLink:
         status = self._child.exit_status if self._child else None
         if status is None:
             return None
-        return f"The receipt writer ended with status {status}; its reason is at the end of {self._log}."
+        return f"The receipt writer ended with status {status}: {self._last_words()}"
+
+    def _last_words(self) -> str:
+        """Returns the last line of the writer's log, which is its reason in one sentence."""
+        try:
+            lines = self._log.read_text(encoding="utf-8", errors="replace").split("\n")
+        except OSError:
+            lines = []
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return said or f"it gave no reason in {self._log}."
 
     async def close(self) -> None:
         """Closes the connection and ends the host's own writer."""

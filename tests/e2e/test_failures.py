@@ -143,6 +143,8 @@ def test_a_broken_env_file_is_named_with_its_line_and_without_its_value(person: 
         ({"PROMETHEUS_PROVIDER": "oracle"}, "offline, anthropic"),
         ({"PROMETHEUS_TIMEZONE": "Mars/Olympus"}, "PROMETHEUS_TIMEZONE"),
         ({"PROMETHEUS_MAX_TOKENS": "lots"}, "PROMETHEUS_MAX_TOKENS"),
+        ({"PROMETHEUS_LOG_LEVEL": "loud"}, "log level"),
+        ({"PROMETHEUS_MCP_CONFIG": "/nowhere.json"}, "PROMETHEUS_MCP_CONFIG"),
     ],
 )
 def test_settings_that_cannot_be_used_say_what_to_set(person: Person, environ: dict[str, str], words: str) -> None:

@@ -16,6 +16,7 @@ from agent_host.tracing.events import Emit
 from agent_host.turn import TurnResult
 from service_runtime.errors import ServiceError
 
+_LEAVE = ("/quit", "quit", "exit")
 COMMANDS = (
     ("/help", "what can be typed here"),
     ("/tools", "the tools of every connected server"),
@@ -93,7 +94,7 @@ class _Conversation:
                 return
             try:
                 text = accept_message(raw)
-                if text == "/quit":
+                if text.lower() in _LEAVE:
                     return
                 await self._cancellable(self._command(text) if text.startswith("/") else self._turn(text))
             except (HostError, ServiceError) as error:

@@ -92,7 +92,7 @@ def _details(entry: StoredEntry) -> str:
         ("turn", body["turnId"]),
         ("session", body["sessionId"]),
         ("gateway", body["gateway"]),
-        ("outcome", f"{body['outcome']} after {body['iterations']} model calls"),
+        ("outcome", f"{body['outcome']}, model calls: {body['iterations']}"),
         ("model", f"{model['id']}: {tokens(model['inputTokens'])} in, {tokens(model['outputTokens'])} out, {price}"),
         *(("tool", f"{row['tool']} ({row['provider']}): {row['n']} {row['status']}") for row in body["tools"]),
         ("memory", f"{memory['searches']} searches, {memory['used']} used, {memory['kept']} kept"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_host.errors import UsageError
+from agent_host.receipts.spool import waiting_receipts
 from service_runtime.home import Home
 
 CHAINS = ("turns", "decisions")
@@ -31,15 +32,18 @@ def verify_home(home: Home, *, as_json: bool) -> int:
     if not any((folder / "chains" / f"{chain}.jsonl").exists() for chain in chains):
         raise UsageError(f"{home.path} holds no receipts yet; say something with `agent-host chat` first.")
     checks = [_check(folder, chain) for chain in chains]
+    waiting = waiting_receipts(home.path / "host" / "spool.jsonl")
     worst = next((check for check in checks if check.status), None)
     verdict = worst.verdict if worst else "PASS"
     if as_json:
         reports = {check.chain: check.report for check in checks}
-        document = {"verdict": verdict, "exit": worst.status if worst else 0, "chains": reports}
+        document = {"verdict": verdict, "exit": worst.status if worst else 0, "queued": waiting, "chains": reports}
         sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
     else:
         for check in checks:
             sys.stdout.write(f"== {check.chain}\n{check.text}\n")
+        if waiting:
+            sys.stdout.write(f"Not on the chains yet: {waiting} receipts wait unsigned in the spool.\n")
         sys.stdout.write(f"VERDICT {verdict}: {worst.where if worst else ', '.join(chains)}\n")
     return worst.status if worst else 0
 

@@ -95,8 +95,9 @@ async def test_a_full_disk_costs_a_sentence_and_not_the_conversation() -> None:
     assert "No space left on device" in shown
 
 
-async def test_quit_leaves_at_once() -> None:
-    host, _ = await talk("/quit", "never read")
+@pytest.mark.parametrize("word", ["/quit", "quit", "Exit"])
+async def test_quit_leaves_at_once(word: str) -> None:
+    host, _ = await talk(word, "never read")
 
     assert host.heard == []
 

@@ -19,7 +19,7 @@ from agent_host.receipts.drafts import (
     TurnIntent,
     TurnReceipt,
 )
-from agent_host.receipts.spool import Spool, decode_draft, encode_draft
+from agent_host.receipts.spool import Spool, decode_draft, encode_draft, waiting_receipts
 
 INTENT = TurnIntent("t_1", "s_1", "cli", "a" * 64, "hmac-sha256", "offline-rules")
 DECISION = DecisionDraft(
@@ -70,6 +70,17 @@ def test_a_spool_opened_again_holds_what_was_appended_in_order(tmp_path: Path) -
     assert again.drafts() == (INTENT, DECISION, RECEIPT)
     assert (len(again), again.receipts) == (3, 1)
     assert (tmp_path / "spool.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_waiting_receipts_are_counted_without_touching_the_spool(tmp_path: Path) -> None:
+    path = tmp_path / "spool.jsonl"
+    assert waiting_receipts(path) == 0
+    for draft in (INTENT, DECISION, RECEIPT):
+        Spool(path).append(draft)
+    before = path.read_bytes()
+
+    assert waiting_receipts(path) == 1
+    assert path.read_bytes() == before
 
 
 def test_an_append_cut_short_costs_only_itself(tmp_path: Path) -> None:

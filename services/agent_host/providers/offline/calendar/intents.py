@@ -23,7 +23,7 @@ _BOOK = pattern(
         "book", "schedule", "arrange", "organi[sz]e", "set(?: up)?", "block(?: out| off)?", "reserve", "pencil in",
         "plan", "new event:?", "create", "add", "put", "make", "enter", "insert",
     ),
-    r"\b(?: me| us| in)?\s*(?P<what>.*)",
+    r"\b(?: (?:me|us|in)\b)?\s*(?P<what>.*)",
 )  # fmt: skip
 _PLAIN_VERB = pattern(r"(?:create|add|put|make|plan|enter|insert|organi[sz]e|set(?! up))\b")
 _IN_CALENDAR = pattern(rf"\b(?:{_CALENDAR}|event|meeting|appointment|call)\b")
