@@ -28,6 +28,7 @@ _WHOLE_DAY = re.compile(
     r"\b(birthday|anniversary|holidays?|days? off|vacation|deadline|sick leave|parental leave)\b",
     re.IGNORECASE,
 )
+_LONGEST_NIGHT = timedelta(hours=12)  # a range over midnight; a longer one was said the wrong way round
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,8 @@ def _timed(words: TimeWords, day: date, named: bool, now: datetime, zone: ZoneIn
     if isinstance(said, ClockRange):
         hint: Half | None = "pm" if start.hour >= NOON else None
         end = datetime.combine(start.date(), said.end.settle(hint))
+        if end <= start and end + timedelta(days=1) - start > _LONGEST_NIGHT:
+            return Unclear(f"{end:%H:%M} comes before {start:%H:%M}. From when to when should it be?")
         end = end if end > start else end + timedelta(days=1)
     else:
         length = words.first(Duration)
