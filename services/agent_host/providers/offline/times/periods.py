@@ -47,6 +47,8 @@ def _span_days(span: Span, today: date) -> tuple[date, date]:
         return today, today + timedelta(days=span.days)
     if span.name == "month":
         return _month(today, span.shift)
+    if span.name == "named month":  # the coming one of that name, this month included
+        return _month(today, (span.shift - today.month) % _MONTHS_IN_YEAR)
     if span.name == "rest":
         return today, monday + timedelta(days=7)
     start = monday + timedelta(weeks=span.shift)

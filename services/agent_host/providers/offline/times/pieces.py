@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +16,8 @@ from agent_host.providers.offline.times.tokens import Match, Token, read_number,
 from agent_host.providers.offline.times.zones import Zone, read_zone
 
 PartName = Literal["morning", "lunchtime", "afternoon", "evening", "night"]
-SpanName = Literal["week", "month", "weekend", "days", "rest"]
+SpanName = Literal["week", "month", "weekend", "days", "rest", "named month"]
+_MONTH_NAMES = tuple(name.lower() for name in calendar.month_name[1:])
 
 _PARTS: tuple[PartName, ...] = ("morning", "lunchtime", "afternoon", "evening", "night")
 _CLOCK_LEADS = ("at", "@", "from", "by", "around", "about", "after", "before", "until", "till", "starting")
@@ -38,7 +40,8 @@ class Part:
 class Span:
     """Several days: a week from Monday to Sunday, a month, a weekend, a number of days from today, the week's rest.
 
-    `shift` counts whole units from the present one: 0 this, 1 next, -1 last.
+    `shift` counts whole units from the present one: 0 this, 1 next, -1 last. For a month that is named it is the
+    month's number.
     """
 
     name: SpanName
@@ -111,6 +114,13 @@ def _read_part(tokens: Sequence[Token], index: int, *, after_day: bool) -> Match
 
 
 def _read_span(tokens: Sequence[Token], index: int) -> Match[Span]:
+    month = words_at(tokens, index, "in")
+    if month is not None and word_at(tokens, month) in _MONTH_NAMES:
+        return month + 1, Span("named month", _MONTH_NAMES.index(word_at(tokens, month)) + 1)
+    return _read_unnamed_span(tokens, index)
+
+
+def _read_unnamed_span(tokens: Sequence[Token], index: int) -> Match[Span]:
     rest = words_at(tokens, index, "the rest of the week", "rest of the week", "the rest of this week")
     if rest is not None:
         return rest, Span("rest")
