@@ -76,7 +76,7 @@ async def test_the_python_program_of_the_page_lists_receipts(live: Running, fold
 async def test_the_node_program_of_the_page_lists_receipts(live: Running, folder: Path, tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None or not (NODE_MODULES / "grpc-js-reflection-client").is_dir():
-        pytest.skip("node or the packages of tests/node are not installed; `npm ci` in tests/node installs them")
+        pytest.skip("node or the packages of tests/node are not installed; `make unit` installs them where npm is")
     saved = program("js", tmp_path)
     printed = await output(node, str(saved), live.target, environment={"NODE_PATH": str(NODE_MODULES)})
     assert printed.splitlines() == newest_first(folder)
