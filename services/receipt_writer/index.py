@@ -12,8 +12,8 @@ from receipt_writer.format.digest import origin
 from receipt_writer.format.merkle import Frontier, leaf_hash
 from receipt_writer.format.schema import Layer
 
-_KEYS = {"L10": "turnId", "L12": "callId"}
 _FILTERS = {"L10": ("turnId", "sessionId"), "L12": ("turnId", "specId")}
+_FORM = "v2"
 _LEAF_BYTES = 32
 
 
@@ -71,10 +71,10 @@ class ChainIndex:
         self.head: Head = genesis_head(self.origin)
         self.frontier = Frontier()
         self.leaves = Leaves()
-        self.key_member = _KEYS[layer.name]
+        self.key_members = layer.form(_FORM).idempotency_key
         self._ids_by_key: dict[str, int] = {}
         self._recorded = array("q")
-        self._ids_by_value: dict[str, dict[str, array[int]]] = {name: {} for name in _FILTERS[layer.name]}
+        self._ids_by_value: dict[str, dict[str, array[int]]] = {name: {} for name in _FILTERS.get(layer.name, ())}
 
     def add(self, fields: Mapping[str, object], line: bytes, head: Head) -> None:
         """Remember the next entry: its body's members, its line, and the head it makes."""
@@ -82,8 +82,9 @@ class ChainIndex:
         self.leaves.append(leaf)
         self.frontier = self.frontier.append(leaf)
         self._recorded.append(head.recorded_at_ms)
-        if self.key_member in fields:  # an L12 entry of form v1 has none
-            self._ids_by_key[str(fields[self.key_member])] = head.size
+        key = self.key_of(fields)
+        if key:  # an L12 entry of form v1 has none
+            self._ids_by_key[key] = head.size
         for name, ids_by_value in self._ids_by_value.items():
             if name in fields:
                 ids_by_value.setdefault(str(fields[name]), array("Q")).append(head.size)
@@ -91,7 +92,7 @@ class ChainIndex:
 
     def key_of(self, draft: Mapping[str, object]) -> str:
         """Return a draft's idempotency key, "" when it has none."""
-        return str(draft.get(self.key_member, ""))
+        return " ".join(str(draft[name]) for name in self.key_members if name in draft)
 
     def id_of(self, key: str) -> int | None:
         """Return the entry that was recorded under an idempotency key."""

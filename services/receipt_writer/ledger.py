@@ -172,7 +172,7 @@ class Ledger:
         late = earlier is not None and is_late_report(earlier.draft, command.draft)
         if earlier and not late:
             if earlier.draft != command.draft:
-                raise _taken(index.key_member, key, "was recorded")
+                raise _taken(" and ".join(index.key_members), key, "was recorded")
             return earlier
         try:
             entry, head = next_entry(

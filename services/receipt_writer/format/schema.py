@@ -37,13 +37,14 @@ CHAIN_MEMBERS = frozenset({"id", "recordedAtMs", "recordedAtIso", "prevHash", "t
 class Form:
     """One frozen shape of a layer's entries: the part a caller brings, the body, and the whole line.
 
-    `idempotency_key` names the member that identifies a draft within its chain, so a repeated append is recognised.
+    `idempotency_key` names the members that together identify a draft within its chain, so a repeated append is
+    recognised; it is empty where only the writer itself appends, or where a form knows no such member.
     """
 
     draft: Record
     body: Record
     line: Record
-    idempotency_key: str | None
+    idempotency_key: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ _MONEY = Integer()
 _TEXT = Text()
 _HASH = Pattern("[0-9a-f]{64}", "64 lower-case hex digits", 64)
 _SPEC_ID = Pattern("[a-z0-9]+(-[a-z0-9]+)*", "kebab-case of at most 128 characters", 128)
+_CHAIN = Pattern("[a-z]+", "the name of a chain", 32)
+_KEY = Base64(PUBLIC_KEY_BYTES)
 _TENANT_ID = Pattern("(?!-$)[a-z0-9.-]+", "lower-case letters, digits, dots and hyphens, and not - alone", 192)
 _COMMITMENT = Choice(("hmac-sha256", "sha256"))
 
@@ -99,7 +102,7 @@ ATTESTATION = _record(
 """The signature block of every entry (RF-11)."""
 
 
-def _form(*body: Member, idempotency_key: str | None = None) -> Form:
+def _form(*body: Member, idempotency_key: tuple[str, ...] = ()) -> Form:
     tail = (Member("hash", _HASH), Member("attestation", ATTESTATION))
     draft = tuple(member for member in body if member.name not in CHAIN_MEMBERS)
     return Form(Record(draft), Record(body), Record(body + tail), idempotency_key)
@@ -150,7 +153,7 @@ _DECISION_V2 = _form(
         ),
     ),
     Member("commitment", _COMMITMENT),
-    idempotency_key="callId",
+    idempotency_key=("callId",),
 )
 
 _TURN_V2 = _form(
@@ -185,7 +188,117 @@ _TURN_V2 = _form(
     ).members,
     _PREV_HASH,
     _TENANT,
-    idempotency_key="turnId",
+    idempotency_key=("turnId",),
+)
+
+
+_STATE_V2 = _form(
+    *_OPENING_MEMBERS,
+    *_record(chains=Rows(_record(chain=_CHAIN, size=_COUNT, rootHash=_HASH, headHash=_HASH))).members,
+    _PREV_HASH,
+    _TENANT,
+)
+
+_KEY_V2 = _form(
+    *_OPENING_MEMBERS,
+    *_record(
+        event=Choice(("created", "rotated", "revoked")),
+        use=Choice(("entry", "checkpoint")),
+        publicKey=_KEY,
+        previousKey=Nullable(_KEY),
+        reason=_TEXT,
+        chains=Rows(_record(chain=_CHAIN, atId=Integer(1))),
+    ).members,
+    _PREV_HASH,
+    _TENANT,
+    Member("previousKeySignature", Base64(SIGNATURE_BYTES), optional=True),
+    Member("publicKeySignature", Base64(SIGNATURE_BYTES), optional=True),
+)
+
+_BUILD_V2 = _form(
+    *_OPENING_MEMBERS,
+    *_record(
+        productId=_TEXT,
+        buildId=_ulid("b_"),
+        version=_TEXT,
+        artefacts=Rows(_record(name=_TEXT, digest=_HASH)),
+        lockHash=_HASH,
+        verifiers=Rows(_record(name=_TEXT, digest=_HASH)),
+        promptVersion=_TEXT,
+        modelVersion=_TEXT,
+        configVersion=_TEXT,
+        gateVerdict=Choice(("passed", "failed", "not_run")),
+        gateReportHash=Nullable(_HASH),
+    ).members,
+    _PREV_HASH,
+    _TENANT,
+    idempotency_key=("buildId",),
+)
+
+_CALL_V2 = _form(
+    *_OPENING_MEMBERS,
+    *_record(
+        productId=_TEXT,
+        callId=_ulid("c_"),
+        client=_TEXT,
+        server=_TEXT,
+        tool=_TEXT,
+        toolListHash=_HASH,
+        argumentsHash=_HASH,
+        resultHash=Nullable(_HASH),
+        state=Choice(("admitted", "completed", "denied", "failed", "expired")),
+        latencyMs=_COUNT,
+        commitment=_COMMITMENT,
+    ).members,
+    _PREV_HASH,
+    _TENANT,
+    idempotency_key=("callId", "state"),
+)
+
+_REVIEW_V2 = _form(
+    *_OPENING_MEMBERS,
+    *_record(
+        productId=_TEXT,
+        reviewId=_ulid("r_"),
+        decisionId=Integer(1),
+        decisionHash=_HASH,
+        callId=_ulid("c_"),
+        reviewer=_TEXT,
+        verdict=Choice(("approved", "rejected", "amended")),
+        outputHash=Nullable(_HASH),
+        commentHash=Nullable(_HASH),
+        commitment=_COMMITMENT,
+    ).members,
+    _PREV_HASH,
+    _TENANT,
+    idempotency_key=("reviewId",),
+)
+
+_REGENERATION_V2 = _form(
+    *_OPENING_MEMBERS,
+    *_record(
+        reason=Choice(("scheduled", "requested", "key_changed")), stateId=Integer(1), chains=_COUNT, entries=_COUNT
+    ).members,
+    _PREV_HASH,
+    _TENANT,
+)
+
+_COMPONENT_V2 = _form(
+    *_OPENING_MEMBERS,
+    *_record(
+        productId=_TEXT,
+        versionId=_ulid("v_"),
+        kind=Choice(("skill", "prompt", "soul", "tool-manifest")),
+        name=_TEXT,
+        version=_TEXT,
+        contentHash=_HASH,
+        previousHash=Nullable(_HASH),
+        source=_TEXT,
+        status=Choice(("seen", "accepted", "refused")),
+    ).members,
+    _PREV_HASH,
+    _TENANT,
+    idempotency_key=("versionId",),
 )
 
 
@@ -194,7 +307,14 @@ def _table(*layers: Layer) -> Mapping[str, Layer]:
 
 
 LAYERS: Mapping[str, Layer] = _table(
+    Layer("L1", "state", "size, root and head of every other chain", MappingProxyType({"v2": _STATE_V2})),
+    Layer("L3", "keys", "a key created, rotated or revoked", MappingProxyType({"v2": _KEY_V2})),
+    Layer("L4", "builds", "a release of the product", MappingProxyType({"v2": _BUILD_V2})),
+    Layer("L5", "calls", "one tool call served outside a turn", MappingProxyType({"v2": _CALL_V2})),
+    Layer("L6", "reviews", "a reviewer's verdict on a decision", MappingProxyType({"v2": _REVIEW_V2})),
+    Layer("L7", "regenerations", "one run that rebuilt state.json", MappingProxyType({"v2": _REGENERATION_V2})),
     Layer("L10", "turns", "one agent turn's receipt", MappingProxyType({"v2": _TURN_V2})),
+    Layer("L11", "components", "a version of a component", MappingProxyType({"v2": _COMPONENT_V2})),
     Layer("L12", "decisions", "one model call", MappingProxyType({"v1": _DECISION_V1, "v2": _DECISION_V2})),
 )
 """Every layer this build knows, by name."""
