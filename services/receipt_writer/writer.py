@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from receipt_writer.errors import QueueFullError, ReceiptError, StorageFailedError, WriterStoppedError
 from receipt_writer.format.entry import Entry, parse_line
@@ -23,6 +24,7 @@ _LEAVING = "The writer is shutting down; send this again when it is back."
 
 Clock = Callable[[], int]
 """Returns milliseconds since the Unix epoch; may step back."""
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,14 @@ class _Waiting:
     answer: "asyncio.Future[Entry | Started]"
 
 
+class _Visit:
+    """Somebody who wants the ledger between two commits: told when it is theirs, and says when they are done."""
+
+    def __init__(self) -> None:
+        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.ended = asyncio.Event()
+
+
 class Writer:
     """Runs commands one batch at a time. All methods belong to one event loop; only the store's commit leaves it.
 
@@ -53,6 +63,7 @@ class Writer:
         self.failure: StorageFailedError | None = None
         self._ledger, self._store, self._clock, self._limits = ledger, store, clock, limits
         self._queue: deque[_Waiting] = deque()
+        self._visits: deque[_Visit] = deque()
         self._arrived = asyncio.Event()
         self._draining = False
         self._clock_is_behind = False
@@ -90,13 +101,39 @@ class Writer:
             raise TypeError(answer)
         return answer
 
+    async def run_alone(self, work: Callable[[], _Result]) -> _Result:
+        """Run `work` on the loop between two commits: nothing is in flight, new commands wait. Return its result.
+
+        It goes before the commands that wait already, sees every entry as committed, and may use `commit_now`. It must
+        be short, since it holds up everybody. Whatever it raises is raised here.
+
+        Raises:
+            WriterStoppedError: The writer takes no more work; `work` was not run.
+            StorageFailedError: `work` raised it, which has ended the writer.
+        """
+        self._require_open()
+        visit = _Visit()
+        self._visits.append(visit)
+        self._arrived.set()
+        try:
+            await visit.begun
+            return work()
+        except StorageFailedError as failure:
+            _log.critical("%s", failure)
+            self.fail(failure)
+            raise
+        finally:
+            visit.ended.set()
+
     async def run(self, after_commit: Callable[[], None]) -> None:
         """Commit batch after batch until drained or failed; `after_commit` is called on the loop after each."""
         with ThreadPoolExecutor(1, "commit") as thread:
             try:
                 while not self.stopped.is_set():
-                    batch = self._take()
-                    if batch:
+                    if self._visits:
+                        await self._receive(self._visits.popleft())
+                        after_commit()
+                    elif batch := self._take():
                         await self._run_batch(thread, batch)
                         after_commit()
                     elif self._draining:
@@ -133,10 +170,15 @@ class Writer:
         self._arrived.set()
         while self._queue:
             _resolve(self._queue.popleft().answer, WriterStoppedError(str(failure)))
+        while self._visits:
+            _resolve(self._visits.popleft().begun, WriterStoppedError(str(failure)))
 
-    async def _submit(self, command: Command) -> Entry | Started:
+    def _require_open(self) -> None:
         if self._draining or self.stopped.is_set():
             raise WriterStoppedError(str(self.failure or _LEAVING))
+
+    async def _submit(self, command: Command) -> Entry | Started:
+        self._require_open()
         if len(self._queue) >= self._limits.queue:
             raise QueueFullError(
                 f"{self._limits.queue} appends wait already; nothing was recorded, send this again in "
@@ -155,6 +197,11 @@ class Writer:
             if not waiting.answer.done():  # a caller that gave up before its turn costs no entry
                 batch.append(waiting)
         return batch
+
+    async def _receive(self, visit: _Visit) -> None:
+        if not visit.begun.done():  # else its caller gave up before its turn
+            visit.begun.set_result(None)
+            await visit.ended.wait()
 
     async def _run_batch(self, thread: ThreadPoolExecutor, batch: list[_Waiting]) -> None:
         outcomes: Sequence[Outcome] = [WriterStoppedError(_LEAVING)] * len(batch)
@@ -195,7 +242,7 @@ class Writer:
         self._clock_is_behind = behind_ms > 0
 
 
-def _resolve(answer: "asyncio.Future[Entry | Started]", outcome: Outcome) -> None:
+def _resolve(answer: "asyncio.Future[Any]", outcome: Outcome) -> None:
     if answer.done():
         return
     if isinstance(outcome, ReceiptError):

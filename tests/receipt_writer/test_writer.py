@@ -13,7 +13,7 @@ import pytest
 from receipt_writer.app import open_service
 from receipt_writer.errors import QueueFullError, StorageFailedError, WriterStoppedError
 from receipt_writer.format.entry import Entry
-from receipt_writer.ledger import Begin
+from receipt_writer.ledger import Append, Begin
 from receipt_writer.storage.protocol import Batch, EntryStore
 from receipt_writer.writer import Limits, Writer
 from tests.receipt_writer.format.material import START_MS
@@ -216,3 +216,76 @@ async def test_a_clock_that_steps_back_is_logged_once(folder: Path, caplog: pyte
                 assert (await one.writer.append("L12", decision(number))).recorded_at_ms == START_MS
     assert [record.message for record in caplog.records if "stepped back by 5000 ms" in record.message] != []
     assert len(caplog.records) == 1
+
+
+async def test_work_alone_runs_between_two_commits_and_before_what_waits(folder: Path) -> None:
+    async with held(folder) as one:
+        first = await sent(one.writer, range(1))
+        await at_the_gate(one.gate)
+        others = await sent(one.writer, range(1, 5))
+        seen = asyncio.create_task(one.writer.run_alone(lambda: one.writer._ledger.indexes["L12"].head.size))
+        await asyncio.sleep(0)
+        assert not seen.done()
+        one.gate.opened.set()
+        assert await seen == 1
+        assert len(await asyncio.gather(*first, *others)) == 4 + 1
+
+
+async def test_work_alone_may_commit_and_its_entries_come_before_what_waits(folder: Path) -> None:
+    async with held(folder) as one:
+        first = await sent(one.writer, range(1))
+        await at_the_gate(one.gate)
+        (other,) = await sent(one.writer, range(1, 2))
+        work = lambda: one.writer.commit_now([Append("L12", decision(7))])  # noqa: E731
+        outcomes = asyncio.create_task(one.writer.run_alone(work))
+        await asyncio.sleep(0)
+        one.gate.opened.set()
+        assert [outcome.id for outcome in await outcomes if isinstance(outcome, Entry)] == [2]
+        assert (await other).id == 3
+        await asyncio.gather(*first)
+
+
+async def test_an_error_of_work_alone_is_its_callers_affair(folder: Path) -> None:
+    async with held(folder) as one:
+        one.gate.opened.set()
+        with pytest.raises(ZeroDivisionError):
+            await one.writer.run_alone(lambda: 1 // 0)
+        assert (await one.writer.append("L12", decision(1))).id == 1
+
+
+async def test_a_storage_failure_of_work_alone_ends_the_writer(folder: Path) -> None:
+    async with held(folder) as one:
+        one.gate.opened.set()
+        one.files.fails = ("sync", "decisions.jsonl")
+        with pytest.raises(StorageFailedError):
+            await one.writer.run_alone(lambda: one.writer.commit_now([Append("L12", decision(1))]))
+        with pytest.raises(WriterStoppedError):
+            await one.writer.run_alone(lambda: 5)
+        one.files.fails = None
+
+
+async def test_a_caller_of_work_alone_that_gave_up_before_its_turn_changes_nothing(folder: Path) -> None:
+    async with held(folder) as one:
+        first = await sent(one.writer, range(1))
+        await at_the_gate(one.gate)
+        ran: list[int] = []
+        gone = asyncio.create_task(one.writer.run_alone(lambda: ran.append(1)))
+        await asyncio.sleep(0)
+        gone.cancel()
+        one.gate.opened.set()
+        await asyncio.gather(*first)
+        assert (await one.writer.append("L12", decision(1))).id == 2
+        assert ran == []
+
+
+async def test_work_alone_that_waits_when_the_storage_fails_is_told_so(folder: Path) -> None:
+    async with held(folder) as one:
+        first = await sent(one.writer, range(1))
+        await at_the_gate(one.gate)
+        waiting = asyncio.create_task(one.writer.run_alone(lambda: 5))
+        await asyncio.sleep(0)
+        one.files.fails = ("sync", "decisions.jsonl")
+        one.gate.opened.set()
+        results = await asyncio.gather(*first, waiting, return_exceptions=True)
+        assert [type(result) for result in results] == [StorageFailedError, WriterStoppedError]
+        one.files.fails = None
