@@ -51,11 +51,11 @@ def ed25519_edges() -> object:
 
 
 def documents() -> dict[str, str]:
-    """Return the text of every generated file by its name."""
-    made = {"schema.json": schema(), "merkle.json": merkle(), "ed25519-edges.json": ed25519_edges()}
+    """Return the text of every generated file by its path under the vectors' folder."""
+    made = {"v3/schema.json": schema(), "v2/merkle.json": merkle(), "v2/ed25519-edges.json": ed25519_edges()}
     return {name: json.dumps(document, indent=1) + "\n" for name, document in made.items()}
 
 
 if __name__ == "__main__":
     for name, text in documents().items():
-        (VECTORS / name).write_text(text, encoding="utf-8", newline="\n")
+        (VECTORS.parent / name).write_text(text, encoding="utf-8", newline="\n")
