@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from receipt_writer.errors import QueueFullError, ReceiptError, StorageFailedError, WriterStoppedError
 from receipt_writer.format.entry import Entry, parse_line
@@ -36,10 +37,21 @@ class Limits:
     retry_after_ms: int = 200
 
 
-@dataclass(frozen=True)
-class _Waiting:
+Tell = Callable[[Outcome], object]
+"""Takes what became of a command; called on the loop, and must neither fail nor take long."""
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A command in the queue. `withdraw` it before its turn and it costs no entry; later it changes nothing."""
+
     command: Command
-    answer: "asyncio.Future[Entry | Started]"
+    tell: Tell
+    is_wanted: bool = True
+
+    def withdraw(self) -> None:
+        """Take the command back if it has not been run yet; `tell` may still be called."""
+        self.is_wanted = False
 
 
 class _Visit:
@@ -48,6 +60,11 @@ class _Visit:
     def __init__(self) -> None:
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.ended = asyncio.Event()
+
+    def refuse(self, refusal: ReceiptError) -> None:
+        """Say that the ledger will not be theirs any more."""
+        if not self.begun.done():
+            self.begun.set_exception(refusal)
 
 
 class Writer:
@@ -62,7 +79,7 @@ class Writer:
         self.stopped = asyncio.Event()
         self.failure: StorageFailedError | None = None
         self._ledger, self._store, self._clock, self._limits = ledger, store, clock, limits
-        self._queue: deque[_Waiting] = deque()
+        self._queue: deque[Waiting] = deque()
         self._visits: deque[_Visit] = deque()
         self._arrived = asyncio.Event()
         self._draining = False
@@ -74,10 +91,7 @@ class Writer:
         Raises:
             ReceiptError: As `Ledger.plan` refuses, or `QueueFullError`, `WriterStoppedError`, `StorageFailedError`.
         """
-        answer = await self._submit(Append(layer, draft))
-        if not isinstance(answer, Entry):
-            raise TypeError(answer)
-        return answer
+        return await self._ask(Append(layer, draft), Entry)
 
     async def interrupt(self, intent: Intent) -> Entry:
         """Record that a turn never reported; durable when this returns.
@@ -85,10 +99,7 @@ class Writer:
         Raises:
             ReceiptError: As `append`; `AlreadyRecordedError` when it has reported meanwhile.
         """
-        answer = await self._submit(Interrupt(intent))
-        if not isinstance(answer, Entry):
-            raise TypeError(answer)
-        return answer
+        return await self._ask(Interrupt(intent), Entry)
 
     async def begin(self, command: Begin) -> Started:
         """Record that a turn began; durable when this returns.
@@ -96,10 +107,25 @@ class Writer:
         Raises:
             ReceiptError: As `append`.
         """
-        answer = await self._submit(command)
-        if not isinstance(answer, Started):
-            raise TypeError(answer)
-        return answer
+        return await self._ask(command, Started)
+
+    def submit(self, command: Command, tell: Tell) -> Waiting:
+        """Queue a command; `tell` is called once with its outcome, after that is durable. For streams of many.
+
+        Raises:
+            QueueFullError, WriterStoppedError: It was not queued, and `tell` is not called.
+        """
+        self._require_open()
+        if len(self._queue) >= self._limits.queue:
+            raise QueueFullError(
+                f"{self._limits.queue} appends wait already; nothing was recorded, send this again in "
+                f"{self._limits.retry_after_ms} ms.",
+                self._limits.retry_after_ms,
+            )
+        waiting = Waiting(command, tell)
+        self._queue.append(waiting)
+        self._arrived.set()
+        return waiting
 
     async def run_alone(self, work: Callable[[], _Result]) -> _Result:
         """Run `work` on the loop between two commits: nothing is in flight, new commands wait. Return its result.
@@ -169,32 +195,33 @@ class Writer:
         self.stopped.set()
         self._arrived.set()
         while self._queue:
-            _resolve(self._queue.popleft().answer, WriterStoppedError(str(failure)))
+            self._queue.popleft().tell(WriterStoppedError(str(failure)))
         while self._visits:
-            _resolve(self._visits.popleft().begun, WriterStoppedError(str(failure)))
+            self._visits.popleft().refuse(WriterStoppedError(str(failure)))
 
     def _require_open(self) -> None:
         if self._draining or self.stopped.is_set():
             raise WriterStoppedError(str(self.failure or _LEAVING))
 
-    async def _submit(self, command: Command) -> Entry | Started:
-        self._require_open()
-        if len(self._queue) >= self._limits.queue:
-            raise QueueFullError(
-                f"{self._limits.queue} appends wait already; nothing was recorded, send this again in "
-                f"{self._limits.retry_after_ms} ms.",
-                self._limits.retry_after_ms,
-            )
-        answer: asyncio.Future[Entry | Started] = asyncio.get_running_loop().create_future()
-        self._queue.append(_Waiting(command, answer))
-        self._arrived.set()
-        return await answer
+    async def _ask(self, command: Command, kind: type[_Result]) -> _Result:
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        waiting = self.submit(command, partial(_answer, answer))
+        try:
+            outcome = await answer
+        except asyncio.CancelledError:
+            waiting.withdraw()
+            raise
+        if isinstance(outcome, ReceiptError):
+            raise outcome
+        if not isinstance(outcome, kind):
+            raise TypeError(outcome)
+        return outcome
 
-    def _take(self) -> list[_Waiting]:
-        batch: list[_Waiting] = []
+    def _take(self) -> list[Waiting]:
+        batch: list[Waiting] = []
         while self._queue and len(batch) < self._limits.batch:
             waiting = self._queue.popleft()
-            if not waiting.answer.done():  # a caller that gave up before its turn costs no entry
+            if waiting.is_wanted:
                 batch.append(waiting)
         return batch
 
@@ -203,7 +230,7 @@ class Writer:
             visit.begun.set_result(None)
             await visit.ended.wait()
 
-    async def _run_batch(self, thread: ThreadPoolExecutor, batch: list[_Waiting]) -> None:
+    async def _run_batch(self, thread: ThreadPoolExecutor, batch: list[Waiting]) -> None:
         outcomes: Sequence[Outcome] = [WriterStoppedError(_LEAVING)] * len(batch)
         try:
             plan = self._plan([waiting.command for waiting in batch])
@@ -217,7 +244,7 @@ class Writer:
             self.fail(failure)
         finally:
             for waiting, outcome in zip(batch, outcomes, strict=True):
-                _resolve(waiting.answer, outcome)
+                waiting.tell(outcome)
 
     def _plan(self, commands: Sequence[Command]) -> Plan:
         # On the loop, not in the thread: signing in a second thread made the two fight for the interpreter's lock, and
@@ -242,10 +269,6 @@ class Writer:
         self._clock_is_behind = behind_ms > 0
 
 
-def _resolve(answer: "asyncio.Future[Any]", outcome: Outcome) -> None:
-    if answer.done():
-        return
-    if isinstance(outcome, ReceiptError):
-        answer.set_exception(outcome)
-    else:
-        answer.set_result(outcome)
+def _answer(caller: "asyncio.Future[Outcome]", outcome: Outcome) -> None:
+    if not caller.done():
+        caller.set_result(outcome)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from receipt_writer.app import open_service
-from receipt_writer.errors import QueueFullError, StorageFailedError, WriterStoppedError
+from receipt_writer.errors import DraftRefusedError, QueueFullError, StorageFailedError, WriterStoppedError
 from receipt_writer.format.entry import Entry
-from receipt_writer.ledger import Append, Begin
+from receipt_writer.ledger import Append, Begin, Outcome
 from receipt_writer.storage.protocol import Batch, EntryStore
 from receipt_writer.writer import Limits, Writer
 from tests.receipt_writer.format.material import START_MS
@@ -289,3 +289,41 @@ async def test_work_alone_that_waits_when_the_storage_fails_is_told_so(folder: P
         results = await asyncio.gather(*first, waiting, return_exceptions=True)
         assert [type(result) for result in results] == [StorageFailedError, WriterStoppedError]
         one.files.fails = None
+
+
+async def test_a_submitted_command_tells_its_outcome_once_it_is_durable(folder: Path) -> None:
+    async with held(folder) as one:
+        told: list[Outcome] = []
+        one.writer.submit(Append("L12", decision(1)), told.append)
+        one.writer.submit(Append("L12", decision(2, latencyMs=-1)), told.append)
+        await at_the_gate(one.gate)
+        assert told == []
+        one.gate.opened.set()
+        await one.writer.append("L12", decision(3))
+        assert [type(outcome) for outcome in told] == [Entry, DraftRefusedError]
+
+
+async def test_a_submitted_command_that_is_withdrawn_costs_no_entry(folder: Path) -> None:
+    async with held(folder) as one:
+        first = await sent(one.writer, range(1))
+        await at_the_gate(one.gate)
+        told: list[Outcome] = []
+        one.writer.submit(Append("L12", decision(1)), told.append).withdraw()
+        one.gate.opened.set()
+        await asyncio.gather(*first)
+        assert (await one.writer.append("L12", decision(2))).id == 2
+        assert told == []
+
+
+async def test_a_full_queue_refuses_a_submitted_command_at_once(folder: Path) -> None:
+    async with held(folder, Limits(queue=1)) as one:
+        first = await sent(one.writer, range(1))
+        await at_the_gate(one.gate)
+        told: list[Outcome] = []
+        one.writer.submit(Append("L12", decision(1)), told.append)
+        with pytest.raises(QueueFullError):
+            one.writer.submit(Append("L12", decision(2)), told.append)
+        one.gate.opened.set()
+        await asyncio.gather(*first)
+        await one.writer.append("L12", decision(3))
+        assert [type(outcome) for outcome in told] == [Entry]
