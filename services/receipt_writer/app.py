@@ -267,7 +267,8 @@ def _parent_process() -> str:
 
 
 def _sizes(ledger: Ledger) -> str:
-    return ", ".join(f"{index.layer.chain} ({index.head.size})" for index in ledger.indexes.values())
+    sizes = [f"{index.layer.chain} ({index.head.size})" for index in ledger.indexes.values() if index.head.size]
+    return ", ".join(sizes) or "an empty ledger"
 
 
 def _ignore() -> None:

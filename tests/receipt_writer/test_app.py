@@ -13,6 +13,7 @@ from receipt_writer.app import make_keys, open_service
 from receipt_writer.errors import FolderInUseError, KeyFileError, LedgerBehindError, LedgerDamagedError, ReceiptError
 from receipt_writer.format.entry import Entry
 from receipt_writer.format.policy import parse_policy
+from receipt_writer.format.schema import LAYERS
 from receipt_writer.identity import chains_folder
 from receipt_writer.ledger import Append, Begin
 from service_runtime.errors import ServiceError, SetupError
@@ -51,14 +52,8 @@ def reopened(folder: Path, host: str = "") -> None:
 def test_the_first_start_makes_keys_and_policy_files(folder: Path) -> None:
     reopened(folder)
     names = {path.name for path in folder.iterdir()}
-    assert names == {
-        "chains",
-        "checkpoint.key",
-        "entry.key",
-        "ledger.json",
-        "policy-decisions.json",
-        "policy-turns.json",
-    }
+    policies = {f"policy-{layer.chain}.json" for layer in LAYERS.values()}
+    assert names == {"chains", "checkpoint.key", "entry.key", "ledger.json"} | policies
     policy = parse_policy((folder / "policy-turns.json").read_bytes())
     assert policy.origin.endswith("/turns/-")
     assert [key.use for key in policy.keys] == ["entry", "checkpoint"]

@@ -53,8 +53,8 @@ async def test_one_line_tells_that_the_writer_is_ready(folder: Path, caplog: pyt
     ready = [record.message for record in caplog.records if record.message.startswith("ready:")]
     address = f"unix:{folder}/w.sock"
     assert ready == [
-        f"ready: receipt-writer serves turns (0), decisions (0) on {address}",
-        f"ready: receipt-writer serves turns (0), decisions (1) on {address}",
+        f"ready: receipt-writer serves an empty ledger on {address}",
+        f"ready: receipt-writer serves decisions (1) on {address}",
     ]
 
 

@@ -1,18 +1,30 @@
-"""Makes the vectors that follow from the norm alone: `python -m tests.receipt_writer.format.generate` writes them."""
+"""Makes the vectors that follow from the norm alone: `python -m tests.receipt_writer.format.generate` writes them.
+
+The folder v2 is frozen: what is made for it from today's table must come out as it was published.
+"""
 
 from __future__ import annotations
 
 import json
 
-from receipt_writer.format.schema import describe_table
+from receipt_writer.format.schema import ATTESTATION, LAYERS, describe_table
 from tests.receipt_writer.format import edwards, trees
 from tests.receipt_writer.format.material import VECTORS
 
 TREE_SIZES = 9
+PUBLISHED_IN_V2 = {"L10": ("v2",), "L12": ("v1", "v2")}
 
 
-def schema() -> object:
-    return describe_table()
+def published_schema() -> object:
+    """Return the part of the table that the folder v2 published."""
+    layers = {
+        name: {
+            "chain": LAYERS[name].chain,
+            "forms": {form: LAYERS[name].form(form).body.describe() for form in forms},
+        }
+        for name, forms in PUBLISHED_IN_V2.items()
+    }
+    return {"attestation": ATTESTATION.describe(), "layers": layers}
 
 
 def merkle() -> object:
@@ -51,11 +63,16 @@ def ed25519_edges() -> object:
 
 
 def documents() -> dict[str, str]:
-    """Return the text of every generated file by its path under the vectors' folder."""
-    made = {"v3/schema.json": schema(), "v2/merkle.json": merkle(), "v2/ed25519-edges.json": ed25519_edges()}
-    return {name: json.dumps(document, indent=1) + "\n" for name, document in made.items()}
+    """Return the text of every generated file by its path under `verifier/vectors`."""
+    made = {
+        "v2/schema.json": published_schema(),
+        "v2/merkle.json": merkle(),
+        "v2/ed25519-edges.json": ed25519_edges(),
+        "v3/schema.json": describe_table(),
+    }
+    return {path: json.dumps(document, indent=1) + "\n" for path, document in made.items()}
 
 
 if __name__ == "__main__":
-    for name, text in documents().items():
-        (VECTORS.parent / name).write_text(text, encoding="utf-8", newline="\n")
+    for path, text in documents().items():
+        (VECTORS.parent / path).write_text(text, encoding="utf-8", newline="\n")

@@ -16,6 +16,18 @@ V1_BODY = """id recordedAtMs recordedAtIso productId specId specHash inputHash o
 V2_BODY = f"{V1_BODY} turnId? callId exitState commitment"
 TURN_BODY = """id recordedAtMs recordedAtIso productId turnId sessionId gateway outcome iterations inputHash replyHash
     model tools memory decisions totalMicroUsd traceHash commitment prevHash tenantId?"""
+STATE_BODY = "id recordedAtMs recordedAtIso chains prevHash tenantId?"
+KEY_BODY = """id recordedAtMs recordedAtIso event use publicKey previousKey reason chains prevHash tenantId?
+    previousKeySignature? publicKeySignature?"""
+BUILD_BODY = """id recordedAtMs recordedAtIso productId buildId version artefacts lockHash verifiers promptVersion
+    modelVersion configVersion gateVerdict gateReportHash prevHash tenantId?"""
+CALL_BODY = """id recordedAtMs recordedAtIso productId callId client server tool toolListHash argumentsHash resultHash
+    state latencyMs commitment prevHash tenantId?"""
+REVIEW_BODY = """id recordedAtMs recordedAtIso productId reviewId decisionId decisionHash callId reviewer verdict
+    outputHash commentHash commitment prevHash tenantId?"""
+REGENERATION_BODY = "id recordedAtMs recordedAtIso reason stateId chains entries prevHash tenantId?"
+COMPONENT_BODY = """id recordedAtMs recordedAtIso productId versionId kind name version contentHash previousHash source
+    status prevHash tenantId?"""
 FORMS = [(name, form, LAYERS[name].forms[form]) for name in LAYERS for form in LAYERS[name].forms]
 
 
@@ -25,7 +37,18 @@ def member_names(form: Form) -> list[str]:
 
 @pytest.mark.parametrize(
     ("layer_name", "form_name", "names"),
-    [("L12", "v1", V1_BODY), ("L12", "v2", V2_BODY), ("L10", "v2", TURN_BODY)],
+    [
+        ("L1", "v2", STATE_BODY),
+        ("L3", "v2", KEY_BODY),
+        ("L4", "v2", BUILD_BODY),
+        ("L5", "v2", CALL_BODY),
+        ("L6", "v2", REVIEW_BODY),
+        ("L7", "v2", REGENERATION_BODY),
+        ("L10", "v2", TURN_BODY),
+        ("L11", "v2", COMPONENT_BODY),
+        ("L12", "v1", V1_BODY),
+        ("L12", "v2", V2_BODY),
+    ],
 )
 def test_a_body_has_the_norms_members_in_the_norms_order(layer_name: str, form_name: str, names: str) -> None:
     """RF-8."""
@@ -42,18 +65,38 @@ def test_every_form_follows_one_plan(layer_name: str, form_name: str, form: Form
     assert [member.name for member in form.draft.members] == [name for name in names if name not in CHAIN_MEMBERS]
     optional = [index for index, member in enumerate(form.body.members) if member.optional]
     assert min(optional) > names.index("prevHash")
-    assert form.idempotency_key is None or form.idempotency_key in {member.name for member in form.draft.members}
+    assert set(form.idempotency_key) <= {member.name for member in form.draft.members if not member.optional}
 
 
-def test_drafts_are_recognised_by_call_and_by_turn() -> None:
-    """RF-23."""
-    assert layer("L12").form("v2").idempotency_key == "callId"
-    assert layer("L12").form("v1").idempotency_key is None
-    assert layer("L10").form("v2").idempotency_key == "turnId"
+def test_a_draft_is_recognised_by_what_names_it_within_its_chain() -> None:
+    """RF-23: a chain that only the writer appends to has no such members."""
+    keys = {f"{name} {form_name}": " ".join(form.idempotency_key) for name, form_name, form in FORMS}
+    assert keys == {
+        "L1 v2": "",
+        "L3 v2": "",
+        "L4 v2": "buildId",
+        "L5 v2": "callId state",
+        "L6 v2": "reviewId",
+        "L7 v2": "",
+        "L10 v2": "turnId",
+        "L11 v2": "versionId",
+        "L12 v1": "",
+        "L12 v2": "callId",
+    }
 
 
 def test_layers_are_found_by_name_and_by_chain() -> None:
-    assert {name: known.chain for name, known in LAYERS.items()} == {"L10": "turns", "L12": "decisions"}
+    assert {name: known.chain for name, known in LAYERS.items()} == {
+        "L1": "state",
+        "L3": "keys",
+        "L4": "builds",
+        "L5": "calls",
+        "L6": "reviews",
+        "L7": "regenerations",
+        "L10": "turns",
+        "L11": "components",
+        "L12": "decisions",
+    }
     for known in LAYERS.values():
         assert layer(known.name) is layer_of_chain(known.chain) is known
         assert known.attests
