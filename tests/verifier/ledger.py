@@ -7,116 +7,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from nacl.signing import SigningKey
 
+from tests.verifier.bodies import LAYERS, START_MS, ULID, Body, canonical, decision, decision_v1, iso, sha, turn
+
+__all__ = ["START_MS", "ULID", "Body", "Chain", "canonical", "decision", "decision_v1", "iso", "sha", "turn"]
+
 ORIGIN = "prometheus.example/decisions/-"
 TURNS = "prometheus.example/turns/-"
-START_MS = 1_764_607_125_386
 ENTRY_KEY, OTHER_KEY, CHECKPOINT_KEY = (
     SigningKey(hashlib.sha256(name).digest()) for name in (b"entry", b"other", b"cp")
 )
-ULID = "0123456789ABCDEFGHJKMNPQRS"
-Body = dict[str, Any]
-
-
-def sha(text: str | bytes) -> str:
-    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
 
 
 def public(key: SigningKey) -> str:
     return base64.b64encode(bytes(key.verify_key)).decode()
-
-
-def iso(ms: int) -> str:
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S") + f".{ms % 1000:03}Z"
-
-
-def canonical(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def decision(number: int, **changes: Any) -> Body:
-    """An L12 v2 body without its link; a change to None is null, to `...` leaves the member out."""
-    ms = START_MS + number * 1000
-    body: Body = {
-        "id": number,
-        "recordedAtMs": ms,
-        "recordedAtIso": iso(ms),
-        "productId": "prometheus-agent",
-        "specId": "turn-router",
-        "specHash": sha("spec"),
-        "inputHash": sha(f"in {number}"),
-        "outputCanonicalHash": sha(f"out {number}"),
-        "category": "router",
-        "modelIdentity": {"provider": "anthropic", "model": "claude-sonnet-5-5", "version": "2026-05-01"},
-        "latencyMs": 1200 + number,
-        "schemaValid": True,
-        "reviewerVerdict": None,
-        "fallbackTriggered": False,
-        "prevHash": "",
-        "tenantId": ...,
-        "turnId": ...,
-        "callId": "c_" + ULID,
-        "exitState": "ok",
-        "commitment": "hmac-sha256",
-    }
-    return _changed(body, changes)
-
-
-def decision_v1(number: int, **changes: Any) -> Body:
-    body = decision(number)
-    for name in ("turnId", "callId", "exitState", "commitment"):
-        del body[name]
-    return _changed(body, changes)
-
-
-def turn(number: int, **changes: Any) -> Body:
-    """An L10 v2 body without its link."""
-    ms = START_MS + number * 1000
-    body: Body = {
-        "id": number,
-        "recordedAtMs": ms,
-        "recordedAtIso": iso(ms),
-        "productId": "prometheus-agent",
-        "turnId": "t_" + ULID,
-        "sessionId": "s_" + ULID,
-        "gateway": "cli",
-        "outcome": "replied",
-        "iterations": 2,
-        "inputHash": sha(f"in {number}"),
-        "replyHash": sha(f"out {number}"),
-        "model": {
-            "id": "claude-sonnet-5-5",
-            "inputTokens": 10,
-            "outputTokens": 20,
-            "cacheReadTokens": 0,
-            "cacheWriteTokens": 0,
-            "costMicroUsd": 300,
-            "estimated": True,
-            "calls": [{"kind": "loop", "n": 2}, {"kind": "gate", "n": 1}],
-        },
-        "tools": [{"tool": "memory_search", "provider": "memory", "status": "ok", "n": 1, "costMicroUsd": None}],
-        "memory": {"searches": 1, "used": 1, "kept": 0, "unsent": 0, "reportId": None},
-        "decisions": {"n": 3, "firstId": 1, "lastId": 3},
-        "totalMicroUsd": 300,
-        "traceHash": sha("trace"),
-        "commitment": "sha256",
-        "prevHash": "",
-        "tenantId": ...,
-    }
-    return _changed(body, changes)
-
-
-def _changed(body: Body, changes: Mapping[str, Any]) -> Body:
-    assert set(changes) <= set(body), "a change must be to a member"
-    return {**body, **changes}
 
 
 @dataclass
@@ -134,7 +43,7 @@ class Chain:
 
     @property
     def layer(self) -> str:
-        return {"turns": "L10", "decisions": "L12"}[self.origin.split("/")[1]]
+        return LAYERS[self.origin.split("/")[1]][0]
 
     @property
     def content(self) -> bytes:
@@ -181,7 +90,7 @@ class Chain:
 
     def fill(self, upto: int, **changes: Any) -> Chain:
         """Append sound entries until the chain has so many."""
-        make = {"L10": turn, "L12": decision if self.form == "v2" else decision_v1}[self.layer]
+        make = LAYERS[self.origin.split("/")[1]][1] if self.form == "v2" else decision_v1
         while len(self.lines) < upto:
             self.add(make(len(self.lines) + 1, **changes))
         return self
