@@ -1,9 +1,13 @@
-"""Instants: integer milliseconds since the Unix epoch, and their one spelling as text (RF-9)."""
+"""Instants: integer milliseconds since the Unix epoch, and their one spelling as text (RF-9).
+
+The entries of one commit share their time, so a few spellings are remembered.
+"""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from receipt_writer.format.errors import SchemaError
 
@@ -16,6 +20,7 @@ _OFFSET = len("+00:00")
 _SPELLING = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 
 
+@lru_cache(maxsize=64)
 def iso_from_ms(ms: int) -> str:
     """Return `ms` as `YYYY-MM-DDTHH:MM:SS.mmmZ`, exactly.
 
@@ -27,6 +32,7 @@ def iso_from_ms(ms: int) -> str:
     return _spelled(_EPOCH + timedelta(milliseconds=ms))
 
 
+@lru_cache(maxsize=64)
 def is_instant(text: str) -> bool:
     """Say whether `text` is what `iso_from_ms` gives for some time; 30 February, second 60 and 1969 are not."""
     if not _SPELLING.fullmatch(text) or text < _FIRST_YEAR:

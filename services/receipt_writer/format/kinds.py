@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,7 +57,7 @@ class Text(Kind):
 
     def conform(self, value: object) -> object:
         """Accept a string."""
-        if isinstance(value, str):
+        if type(value) is str:
             return value
         raise SchemaError("", "a string")
 
@@ -78,7 +79,7 @@ class Pattern(Kind):
 
     def conform(self, value: object) -> object:
         """Accept a string of the pattern."""
-        if isinstance(value, str) and len(value) <= self.max_characters and self._regex.fullmatch(value):
+        if type(value) is str and len(value) <= self.max_characters and self._matches(value):
             return value
         raise SchemaError("", self.accepted)
 
@@ -87,8 +88,8 @@ class Pattern(Kind):
         return {"pattern": self.expression, "maxCharacters": self.max_characters}
 
     @cached_property
-    def _regex(self) -> re.Pattern[str]:
-        return re.compile(self.expression)
+    def _matches(self) -> Callable[[str], object]:
+        return re.compile(self.expression).fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Choice(Kind):
 
     def conform(self, value: object) -> object:
         """Accept a listed string."""
-        if value in self.values:
+        if type(value) is str and value in self.values:
             return value
         raise SchemaError("", f"one of: {' '.join(self.values)}")
 
@@ -191,7 +192,7 @@ class Member:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Record(Kind):
     """An object with exactly these members."""
 
@@ -202,14 +203,13 @@ class Record(Kind):
         if not isinstance(value, dict):
             raise SchemaError("", "an object")
         ordered = {}
-        for member in self.members:
-            name = member.name
+        for name, accept, is_optional in self._steps:
             if name in value:
                 try:
-                    ordered[name] = member.kind.conform(value[name])
+                    ordered[name] = accept(value[name])
                 except SchemaError as error:
                     raise error.within(name) from None
-            elif not member.optional:
+            elif not is_optional:
                 raise SchemaError(name, "present")
         if len(ordered) != len(value):
             unknown = next(name for name in value if name not in ordered)
@@ -219,6 +219,11 @@ class Record(Kind):
     def describe(self) -> object:
         """Return the members in order, an optional one with a question mark after its name."""
         return {"record": [[m.name + "?" * m.optional, m.kind.describe()] for m in self.members]}
+
+    @cached_property
+    def _steps(self) -> tuple[tuple[str, Callable[[object], object], bool], ...]:
+        # Every entry passes here several times: the members are taken apart once.
+        return tuple((member.name, member.kind.conform, member.optional) for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)

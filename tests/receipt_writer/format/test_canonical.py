@@ -16,6 +16,7 @@ from receipt_writer.format.canonical import (
     decode_canonical,
     decode_strict,
     encode,
+    encode_accepted,
 )
 from receipt_writer.format.errors import EncodingError, FormatError, SchemaError
 from tests.receipt_writer.format.material import shared_data, vector_lines
@@ -238,3 +239,21 @@ def test_text_is_never_normalised() -> None:
 def test_the_unicode_chain_is_its_own_encoding() -> None:
     for line in vector_lines("golden-unicode.jsonl"):
         assert encode(decode_canonical(line)) == line
+
+
+@given(st.dictionaries(st.text(max_size=8), values, max_size=4))
+def test_what_the_table_accepted_is_spelled_as_anything_else(value: dict[str, object]) -> None:
+    assert encode_accepted(value) == encode(value)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "x" * (MAX_STRING_BYTES + 1), "\u00e9" * (MAX_STRING_BYTES // 2 + 1)])
+def test_what_the_table_accepted_may_still_hold_a_string_without_canonical_bytes(text: str) -> None:
+    with pytest.raises(EncodingError):
+        encode_accepted({"a": [{"b": text}]})
+
+
+def test_what_the_table_accepted_may_have_long_strings_up_to_the_limits() -> None:
+    value: dict[str, object] = {"a": ["\n" * MAX_STRING_BYTES] * 7}
+    assert encode_accepted(value) == encode(value)
+    with pytest.raises(EncodingError, match="65536"):
+        encode_accepted({"a": ["\n" * MAX_STRING_BYTES] * 9})
