@@ -3,13 +3,14 @@
 import base64
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from receipt_writer.format.merkle import inclusion_path
 from receipt_writer.index import ChainIndex
 from receipt_writer.offline import Finding
 from receipt_writer.query import StoredEntry
+from receipt_writer.tables import columns
 
 _WIDE = 200  # columns of a table that no terminal limits
 _HASH_SHOWN = 12
@@ -28,8 +29,9 @@ def entry_document(entry: StoredEntry) -> dict[str, Any]:
 
 def print_entries(layer: str, entries: Iterable[StoredEntry]) -> None:
     """Print a table of entries, one row each."""
-    cells, titles = (_turn_cells, _TURN_TITLES) if layer == "L10" else (_decision_cells, _DECISION_TITLES)
-    _print_table(titles, (cells(entry_document(entry)) for entry in entries))
+    shown = columns(layer)
+    documents = (entry_document(entry) for entry in entries)
+    _print_table([one.title for one in shown], ([one.cell(members) for one in shown] for members in documents))
 
 
 def print_entry(entry: StoredEntry) -> None:
@@ -82,37 +84,6 @@ def proof_document(index: ChainIndex, entry: StoredEntry, size: int, note: str) 
         "checkpoint": note,
         "line": entry.line.decode(),
     }
-
-
-_TURN_TITLES = ("id", "recorded", "turn", "gateway", "outcome", "model", "tools", "decisions", "cost")
-_DECISION_TITLES = ("id", "recorded", "call", "spec", "category", "model", "exit", "ms")
-
-
-def _turn_cells(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        str(entry["id"]),
-        entry["recordedAtIso"],
-        entry["turnId"],
-        entry["gateway"],
-        entry["outcome"],
-        entry["model"]["id"],
-        " ".join(f"{tool['tool']}:{tool['n']}" for tool in entry["tools"]) or "-",
-        str(entry["decisions"]["n"]),
-        f"${entry['totalMicroUsd'] / 1_000_000:.6f}",
-    )
-
-
-def _decision_cells(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        str(entry["id"]),
-        entry["recordedAtIso"],
-        entry.get("callId", "-"),
-        entry["specId"],
-        entry["category"],
-        f"{entry['modelIdentity']['provider']} {entry['modelIdentity']['model']}",
-        entry.get("exitState", "-"),
-        str(entry["latencyMs"]),
-    )
 
 
 def _print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -15,6 +15,7 @@ from receipt_writer.app import open_service
 from receipt_writer.format.checkpoint import verify_note
 from receipt_writer.format.entry import Entry
 from receipt_writer.format.merkle import leaf_hash, verify_inclusion
+from receipt_writer.format.schema import LAYERS, Layer
 from receipt_writer.identity import chains_folder
 from receipt_writer.ledger import Append, Begin
 from tests.receipt_writer.parts import chain_file, decision, intent, policy_keys, turn, ulid, verified
@@ -71,7 +72,7 @@ def filled(commands: Commands) -> Commands:
 def test_help_names_every_command(commands: Commands) -> None:
     ran = commands.run("--help")
     assert ran.status == 0
-    for name in ("serve", "keygen", "policy", "list", "show", "prove", "checkpoint", "head", "fsck"):
+    for name in ("serve", "keygen", "policy", "list", "show", "prove", "checkpoint", "head", "export", "fsck"):
         assert name in ran.out
 
 
@@ -157,6 +158,70 @@ def test_a_filter_that_does_not_fit_the_chain_is_wrong_use(filled: Commands) -> 
     assert "cannot be filtered by sessionId" in ran.err
 
 
+def test_list_filters_by_time(filled: Commands) -> None:
+    times = [entry["recordedAtIso"] for entry in json.loads(filled.run("list", "--json").out)]
+    assert json.loads(filled.run("list", "--since", times[0], "--json").out)[0]["id"] == 4
+    assert json.loads(filled.run("list", "--until", "2020-01-01", "--json").out) == []
+
+
+@pytest.mark.parametrize("moment", ["yesterday", "2026-13-01", "12"])
+def test_a_time_that_is_none_is_wrong_use(filled: Commands, moment: str) -> None:
+    ran = filled.run("list", "--since", moment)
+    assert (ran.status, ran.out) == (2, "")
+    assert f"--since {moment!r} is no date or time" in ran.err
+
+
+@pytest.mark.parametrize("layer", LAYERS.values(), ids=lambda layer: layer.chain)
+def test_every_chain_can_be_listed(filled: Commands, layer: Layer) -> None:
+    ran = filled.run("list", "--chain", layer.chain)
+    assert ran.status == 0
+    assert ran.out.split()[:2] == ["id", "recorded"]
+
+
+def test_show_writes_one_page_to_send(filled: Commands) -> None:
+    page = filled.home / "receipt.html"
+    ran = filled.run("show", "2", "--html", str(page))
+    assert (ran.status, ran.out) == (0, "")
+    text = page.read_text()
+    assert ulid("t_", 2) in text
+    assert filled.run("show", "2", "--html", "-").out == text
+    assert filled.run("prove", "2").out.splitlines()[-1] in text
+
+
+def test_a_page_of_an_entry_that_no_checkpoint_covers_says_so(filled: Commands) -> None:
+    text = filled.run("show", "4", "--html", "-").out
+    assert "No checkpoint covers this entry yet" in text
+    assert "tlog-proof" not in text
+
+
+def test_export_copies_what_a_verifier_needs_and_no_key(filled: Commands) -> None:
+    target = filled.home / "copy"
+    ran = filled.run("export", str(target), "--json")
+    assert ran.status == 0
+    copied = {one["chain"]: one["bytes"] for one in json.loads(ran.out)}
+    assert (target / "turns.jsonl").read_bytes() == chain_file(filled.folder, "L10").read_bytes()
+    assert copied["turns"] == (target / "turns.jsonl").stat().st_size
+    assert {"turns.checkpoint", "policy-turns.json", "keys.jsonl", "README.txt"} <= {
+        one.name for one in target.iterdir()
+    }
+    assert not list(target.glob("*.key"))
+
+
+def test_export_leaves_out_what_a_writer_is_just_writing(filled: Commands) -> None:
+    whole = chain_file(filled.folder, "L10").read_bytes()
+    chain_file(filled.folder, "L10").write_bytes(whole + b'{"id":')
+    filled.run("export", str(filled.home / "copy"))
+    assert (filled.home / "copy" / "turns.jsonl").read_bytes() == whole
+
+
+def test_export_never_writes_into_a_folder_with_something_in_it(filled: Commands) -> None:
+    (filled.home / "copy").mkdir()
+    (filled.home / "copy" / "mine").touch()
+    ran = filled.run("export", str(filled.home / "copy"))
+    assert (ran.status, len(ran.err.splitlines())) == (2, 1)
+    assert [one.name for one in (filled.home / "copy").iterdir()] == ["mine"]
+
+
 def test_show_prints_the_stored_line_byte_for_byte(filled: Commands) -> None:
     for name in ("2", ulid("t_", 2)):
         assert filled.run("show", name, "--json").out.encode() == verified(filled.folder, "L10")[1].line + b"\n"
@@ -232,8 +297,10 @@ def test_a_chain_without_a_checkpoint_is_told(commands: Commands) -> None:
 def test_head_tells_how_far_every_chain_reaches(filled: Commands) -> None:
     newest: list[Entry] = [verified(filled.folder, layer)[-1] for layer in ("L10", "L12")]
     heads = json.loads(filled.run("head", "--json").out)
-    assert [(head["size"], head["hash"]) for head in heads] == [(entry.id, entry.hash) for entry in newest]
-    assert len(filled.run("head").out.splitlines()) == 2
+    sizes = {head["origin"].split("/")[1]: (head["size"], head["hash"]) for head in heads}
+    assert [sizes[chain] for chain in ("turns", "decisions")] == [(entry.id, entry.hash) for entry in newest]
+    assert sizes["calls"][0] == 0
+    assert len(filled.run("head").out.splitlines()) == len(LAYERS)
 
 
 def test_policy_prints_the_policy_file(filled: Commands) -> None:
@@ -243,10 +310,10 @@ def test_policy_prints_the_policy_file(filled: Commands) -> None:
 def test_fsck_finds_a_good_ledger_good(filled: Commands) -> None:
     ran = filled.run("fsck", "--json")
     assert ran.status == 0
-    assert [(one["chain"], one["good"], one["entries"]) for one in json.loads(ran.out)] == [
-        ("turns", True, 4),
-        ("decisions", True, 6),
-    ]
+    findings = {one["chain"]: one for one in json.loads(ran.out)}
+    assert list(findings) == [layer.chain for layer in LAYERS.values()]
+    assert all(one["good"] for one in findings.values())
+    assert (findings["turns"]["entries"], findings["decisions"]["entries"]) == (4, 6)
 
 
 def test_fsck_names_the_first_bad_entry(filled: Commands) -> None:
