@@ -13,7 +13,7 @@ import base64
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -184,7 +184,7 @@ def _members_of(layer_name: str, line: bytes) -> tuple[str, dict[str, object]]:
     step, for the refusal that RF-21 puts first.
     """
     with suppress(FormatError, ValueError, TypeError, LookupError, RecursionError):
-        guess = msgspec.json.decode(line) if len(line) <= MAX_LINE_BYTES else None
+        guess: Any = msgspec.json.decode(line) if len(line) <= MAX_LINE_BYTES else None
         form_name = guess["attestation"]["canonicalForm"]
         members = layer(layer_name).form(form_name).line.conform(guess)
         if encode_accepted(members) == line:
