@@ -65,9 +65,9 @@ class ChainIndex:
     Changed by one thread only; a reader in another thread sees entries appear whole because ids are published last.
     """
 
-    def __init__(self, layer: Layer, substrate_id: str) -> None:
-        self.layer = layer
-        self.origin = origin(substrate_id, layer.chain)
+    def __init__(self, layer: Layer, substrate_id: str, tenant_id: str | None = None) -> None:
+        self.layer, self.tenant_id = layer, tenant_id
+        self.origin = origin(substrate_id, layer.chain, tenant_id)
         self.head: Head = genesis_head(self.origin)
         self.frontier = Frontier()
         self.leaves = Leaves()

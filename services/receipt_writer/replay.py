@@ -136,7 +136,7 @@ def add_checked(index: ChainIndex, line: bytes, keys: Sequence[TrustedKey]) -> N
     """
     try:
         entry = parse_line(index.layer.name, line)
-        head = check_link(index.head, entry, keys=keys)
+        head = check_link(index.head, entry, tenant_id=index.tenant_id, keys=keys)
     except FormatError as error:
         raise _damaged(index, str(error).removesuffix(".")) from error
     index.add(entry.fields, line, head)
