@@ -49,12 +49,17 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One kind of chain: its short name, the chain's name in an origin, what one entry attests, and its forms."""
+    """One kind of chain: its short name, the chain's name in an origin, what one entry attests, and its forms.
+
+    `filters` says by which members a reader may ask for entries: the filter's name, and the path of names that leads
+    to the member in a line. An entry in which the path ends early, or ends at null, has no value there.
+    """
 
     name: str
     chain: str
     attests: str
     forms: Mapping[str, Form]
+    filters: Mapping[str, tuple[str, ...]]
 
     def form(self, name: str) -> Form:
         """Return the form called `name`.
@@ -302,20 +307,32 @@ _COMPONENT_V2 = _form(
 )
 
 
+def _layer(name: str, chain: str, attests: str, filters: str, **forms: Form) -> Layer:
+    """Return a row of the table; `filters` are words such as `turnId`, or `model=model.id` where the path differs."""
+    words = (word.partition("=") for word in f"{filters} key=attestation.publicKey".split())
+    paths = {known: tuple((path or known).split(".")) for known, _, path in words}
+    return Layer(name, chain, attests, MappingProxyType(forms), MappingProxyType(paths))
+
+
 def _table(*layers: Layer) -> Mapping[str, Layer]:
     return MappingProxyType({layer.name: layer for layer in layers})
 
 
+_DECISION_FILTERS = (
+    "turnId specId category exitState provider=modelIdentity.provider model=modelIdentity.model verdict=reviewerVerdict"
+)
+_TURN_FILTERS = "turnId sessionId gateway exitState=outcome model=model.id"
+
 LAYERS: Mapping[str, Layer] = _table(
-    Layer("L1", "state", "size, root and head of every other chain", MappingProxyType({"v2": _STATE_V2})),
-    Layer("L3", "keys", "a key created, rotated or revoked", MappingProxyType({"v2": _KEY_V2})),
-    Layer("L4", "builds", "a release of the product", MappingProxyType({"v2": _BUILD_V2})),
-    Layer("L5", "calls", "one tool call served outside a turn", MappingProxyType({"v2": _CALL_V2})),
-    Layer("L6", "reviews", "a reviewer's verdict on a decision", MappingProxyType({"v2": _REVIEW_V2})),
-    Layer("L7", "regenerations", "one run that rebuilt state.json", MappingProxyType({"v2": _REGENERATION_V2})),
-    Layer("L10", "turns", "one agent turn's receipt", MappingProxyType({"v2": _TURN_V2})),
-    Layer("L11", "components", "a version of a component", MappingProxyType({"v2": _COMPONENT_V2})),
-    Layer("L12", "decisions", "one model call", MappingProxyType({"v1": _DECISION_V1, "v2": _DECISION_V2})),
+    _layer("L1", "state", "size, root and head of every other chain", "", v2=_STATE_V2),
+    _layer("L3", "keys", "a key created, rotated or revoked", "event use", v2=_KEY_V2),
+    _layer("L4", "builds", "a release of the product", "version verdict=gateVerdict", v2=_BUILD_V2),
+    _layer("L5", "calls", "one tool call served outside a turn", "callId client server tool exitState=state", v2=_CALL_V2),
+    _layer("L6", "reviews", "a reviewer's verdict on a decision", "callId reviewer verdict", v2=_REVIEW_V2),
+    _layer("L7", "regenerations", "one run that rebuilt state.json", "reason", v2=_REGENERATION_V2),
+    _layer("L10", "turns", "one agent turn's receipt", _TURN_FILTERS, v2=_TURN_V2),
+    _layer("L11", "components", "a version of a component", "kind name exitState=status", v2=_COMPONENT_V2),
+    _layer("L12", "decisions", "one model call", _DECISION_FILTERS, v1=_DECISION_V1, v2=_DECISION_V2),
 )
 """Every layer this build knows, by name."""
 
