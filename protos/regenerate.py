@@ -13,27 +13,38 @@ import tempfile
 from importlib.resources import files
 from pathlib import Path
 
+from google.rpc import status_pb2  # type: ignore[import-untyped]
 from grpc_tools import protoc
 
 PROTOS = Path(__file__).resolve().parent
 GENERATED = PROTOS / "gen"
+DESCRIPTOR_SET = Path("prometheus", "receipts", "v1", "receipts.binpb")
 
 
 def generate(target: Path) -> None:
-    """Writes messages, their type stubs and the service stubs below `target`.
+    """Writes messages, their type stubs, the service stubs and one file that describes it all below `target`.
+
+    The last is for clients in other languages: it needs no compiler and holds what the `.proto` files import.
 
     Raises:
         RuntimeError: the compiler refused a file; its own words are on stderr.
     """
     sources = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.glob("prometheus/**/*.proto"))
     well_known = files("grpc_tools") / "_proto"
-    arguments = ["protoc", f"-I{PROTOS}", f"-I{well_known}", f"--python_out={target}"]
-    arguments += [f"--pyi_out={target}", f"--grpc_python_out={target}", *sources]
+    arguments = ["protoc", f"-I{PROTOS}", f"-I{well_known}", f"-I{_common_protos()}", f"--python_out={target}"]
+    arguments += [f"--pyi_out={target}", f"--grpc_python_out={target}"]
+    arguments += [f"--descriptor_set_out={target / DESCRIPTOR_SET}", "--include_imports", *sources]
+    (target / DESCRIPTOR_SET).parent.mkdir(parents=True)
     if protoc.main(arguments) != 0:
         message = "protoc refused the .proto files; its message is above"
         raise RuntimeError(message)
     for folder in (target / "prometheus").rglob("v1"):
         (folder / "py.typed").touch()
+
+
+def _common_protos() -> Path:
+    """Returns the folder under which `google/rpc/status.proto` lies: where googleapis-common-protos is installed."""
+    return Path(status_pb2.__file__).parents[2]
 
 
 def relative_files(folder: Path) -> list[Path]:

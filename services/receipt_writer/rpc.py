@@ -4,7 +4,6 @@ Ledger names are the JSON names of the messages' fields, so the mapping is one l
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from types import SimpleNamespace
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import grpc.aio
@@ -35,7 +34,8 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"  # generic only for t
 def register(server: grpc.aio.Server, writer: Writer, queries: Queries, is_leaving: Callable[[], bool]) -> None:
     """Add every RPC to a server; open streams end themselves soon after `is_leaving` says so."""
     writing, reading = _Writing(writer), _Reading(queries, is_leaving)
-    servicer = SimpleNamespace(
+    servicer = receipts_pb2_grpc.ReceiptWriterServicer()  # answers UNIMPLEMENTED where nothing takes its place
+    vars(servicer).update(
         BeginTurn=writing.begin_turn,
         AppendTurn=writing.append_turn,
         AppendDecision=writing.append_decision,

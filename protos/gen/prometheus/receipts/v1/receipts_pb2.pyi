@@ -1,3 +1,4 @@
+from google.rpc import status_pb2 as _status_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -10,11 +11,34 @@ DESCRIPTOR: _descriptor.FileDescriptor
 class Layer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LAYER_UNSPECIFIED: _ClassVar[Layer]
+    LAYER_L1_STATE: _ClassVar[Layer]
+    LAYER_L3_KEYS: _ClassVar[Layer]
+    LAYER_L4_BUILDS: _ClassVar[Layer]
+    LAYER_L5_CALLS: _ClassVar[Layer]
+    LAYER_L6_REVIEWS: _ClassVar[Layer]
+    LAYER_L7_REGENERATIONS: _ClassVar[Layer]
     LAYER_L10_TURNS: _ClassVar[Layer]
+    LAYER_L11_COMPONENTS: _ClassVar[Layer]
     LAYER_L12_DECISIONS: _ClassVar[Layer]
+
+class KeyUse(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    KEY_USE_UNSPECIFIED: _ClassVar[KeyUse]
+    KEY_USE_ENTRY: _ClassVar[KeyUse]
+    KEY_USE_CHECKPOINT: _ClassVar[KeyUse]
 LAYER_UNSPECIFIED: Layer
+LAYER_L1_STATE: Layer
+LAYER_L3_KEYS: Layer
+LAYER_L4_BUILDS: Layer
+LAYER_L5_CALLS: Layer
+LAYER_L6_REVIEWS: Layer
+LAYER_L7_REGENERATIONS: Layer
 LAYER_L10_TURNS: Layer
+LAYER_L11_COMPONENTS: Layer
 LAYER_L12_DECISIONS: Layer
+KEY_USE_UNSPECIFIED: KeyUse
+KEY_USE_ENTRY: KeyUse
+KEY_USE_CHECKPOINT: KeyUse
 
 class Entry(_message.Message):
     __slots__ = ("layer", "id", "line", "hash", "recorded_at_ms")
@@ -224,6 +248,46 @@ class AppendDecisionResponse(_message.Message):
     entry: Entry
     def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ...) -> None: ...
 
+class AppendRequest(_message.Message):
+    __slots__ = ("layer", "draft_json")
+    LAYER_FIELD_NUMBER: _ClassVar[int]
+    DRAFT_JSON_FIELD_NUMBER: _ClassVar[int]
+    layer: Layer
+    draft_json: str
+    def __init__(self, layer: _Optional[_Union[Layer, str]] = ..., draft_json: _Optional[str] = ...) -> None: ...
+
+class AppendResponse(_message.Message):
+    __slots__ = ("entry",)
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    entry: Entry
+    def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ...) -> None: ...
+
+class AppendStreamRequest(_message.Message):
+    __slots__ = ("tag", "begin", "turn", "decision", "other")
+    TAG_FIELD_NUMBER: _ClassVar[int]
+    BEGIN_FIELD_NUMBER: _ClassVar[int]
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    DECISION_FIELD_NUMBER: _ClassVar[int]
+    OTHER_FIELD_NUMBER: _ClassVar[int]
+    tag: int
+    begin: BeginTurnRequest
+    turn: TurnDraft
+    decision: DecisionDraft
+    other: AppendRequest
+    def __init__(self, tag: _Optional[int] = ..., begin: _Optional[_Union[BeginTurnRequest, _Mapping]] = ..., turn: _Optional[_Union[TurnDraft, _Mapping]] = ..., decision: _Optional[_Union[DecisionDraft, _Mapping]] = ..., other: _Optional[_Union[AppendRequest, _Mapping]] = ...) -> None: ...
+
+class AppendStreamResponse(_message.Message):
+    __slots__ = ("tag", "entry", "started", "status")
+    TAG_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    STARTED_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    tag: int
+    entry: Entry
+    started: BeginTurnResponse
+    status: _status_pb2.Status
+    def __init__(self, tag: _Optional[int] = ..., entry: _Optional[_Union[Entry, _Mapping]] = ..., started: _Optional[_Union[BeginTurnResponse, _Mapping]] = ..., status: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+
 class GetEntryRequest(_message.Message):
     __slots__ = ("layer", "id")
     LAYER_FIELD_NUMBER: _ClassVar[int]
@@ -239,7 +303,7 @@ class GetEntryResponse(_message.Message):
     def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ...) -> None: ...
 
 class ListEntriesRequest(_message.Message):
-    __slots__ = ("layer", "from_id", "to_id", "turn_id", "session_id", "spec_id", "recorded_from_ms", "recorded_to_ms", "newest_first", "limit")
+    __slots__ = ("layer", "from_id", "to_id", "turn_id", "session_id", "spec_id", "recorded_from_ms", "recorded_to_ms", "newest_first", "limit", "category", "exit_state", "model", "key")
     LAYER_FIELD_NUMBER: _ClassVar[int]
     FROM_ID_FIELD_NUMBER: _ClassVar[int]
     TO_ID_FIELD_NUMBER: _ClassVar[int]
@@ -250,6 +314,10 @@ class ListEntriesRequest(_message.Message):
     RECORDED_TO_MS_FIELD_NUMBER: _ClassVar[int]
     NEWEST_FIRST_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    EXIT_STATE_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
     layer: Layer
     from_id: int
     to_id: int
@@ -260,7 +328,11 @@ class ListEntriesRequest(_message.Message):
     recorded_to_ms: int
     newest_first: bool
     limit: int
-    def __init__(self, layer: _Optional[_Union[Layer, str]] = ..., from_id: _Optional[int] = ..., to_id: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., spec_id: _Optional[str] = ..., recorded_from_ms: _Optional[int] = ..., recorded_to_ms: _Optional[int] = ..., newest_first: _Optional[bool] = ..., limit: _Optional[int] = ...) -> None: ...
+    category: str
+    exit_state: str
+    model: str
+    key: str
+    def __init__(self, layer: _Optional[_Union[Layer, str]] = ..., from_id: _Optional[int] = ..., to_id: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., spec_id: _Optional[str] = ..., recorded_from_ms: _Optional[int] = ..., recorded_to_ms: _Optional[int] = ..., newest_first: _Optional[bool] = ..., limit: _Optional[int] = ..., category: _Optional[str] = ..., exit_state: _Optional[str] = ..., model: _Optional[str] = ..., key: _Optional[str] = ...) -> None: ...
 
 class ListEntriesResponse(_message.Message):
     __slots__ = ("entry",)
@@ -283,6 +355,22 @@ class GetHeadResponse(_message.Message):
     hash: str
     origin: str
     def __init__(self, size: _Optional[int] = ..., hash: _Optional[str] = ..., origin: _Optional[str] = ...) -> None: ...
+
+class WatchRequest(_message.Message):
+    __slots__ = ("layer", "from_id")
+    LAYER_FIELD_NUMBER: _ClassVar[int]
+    FROM_ID_FIELD_NUMBER: _ClassVar[int]
+    layer: Layer
+    from_id: int
+    def __init__(self, layer: _Optional[_Union[Layer, str]] = ..., from_id: _Optional[int] = ...) -> None: ...
+
+class WatchResponse(_message.Message):
+    __slots__ = ("entry", "checkpoint")
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    entry: Entry
+    checkpoint: GetCheckpointResponse
+    def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ..., checkpoint: _Optional[_Union[GetCheckpointResponse, _Mapping]] = ...) -> None: ...
 
 class GetCheckpointRequest(_message.Message):
     __slots__ = ("layer", "fresh")
@@ -341,3 +429,87 @@ class ProveConsistencyResponse(_message.Message):
     from_root: bytes
     to_root: bytes
     def __init__(self, path: _Optional[_Iterable[bytes]] = ..., from_root: _Optional[bytes] = ..., to_root: _Optional[bytes] = ...) -> None: ...
+
+class GetStateRequest(_message.Message):
+    __slots__ = ("fresh",)
+    FRESH_FIELD_NUMBER: _ClassVar[int]
+    fresh: bool
+    def __init__(self, fresh: _Optional[bool] = ...) -> None: ...
+
+class GetStateResponse(_message.Message):
+    __slots__ = ("entry",)
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    entry: Entry
+    def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ...) -> None: ...
+
+class RotateKeyRequest(_message.Message):
+    __slots__ = ("use", "previous_key", "reason")
+    USE_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_KEY_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    use: KeyUse
+    previous_key: str
+    reason: str
+    def __init__(self, use: _Optional[_Union[KeyUse, str]] = ..., previous_key: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class RotateKeyResponse(_message.Message):
+    __slots__ = ("entry", "public_key")
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    PUBLIC_KEY_FIELD_NUMBER: _ClassVar[int]
+    entry: Entry
+    public_key: str
+    def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ..., public_key: _Optional[str] = ...) -> None: ...
+
+class RevokeKeyRequest(_message.Message):
+    __slots__ = ("use", "public_key", "reason")
+    USE_FIELD_NUMBER: _ClassVar[int]
+    PUBLIC_KEY_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    use: KeyUse
+    public_key: str
+    reason: str
+    def __init__(self, use: _Optional[_Union[KeyUse, str]] = ..., public_key: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class RevokeKeyResponse(_message.Message):
+    __slots__ = ("entry",)
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    entry: Entry
+    def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ...) -> None: ...
+
+class VerifyChainRequest(_message.Message):
+    __slots__ = ("layer",)
+    LAYER_FIELD_NUMBER: _ClassVar[int]
+    layer: Layer
+    def __init__(self, layer: _Optional[_Union[Layer, str]] = ...) -> None: ...
+
+class VerifyChainResponse(_message.Message):
+    __slots__ = ("progress", "summary")
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    progress: CheckProgress
+    summary: CheckSummary
+    def __init__(self, progress: _Optional[_Union[CheckProgress, _Mapping]] = ..., summary: _Optional[_Union[CheckSummary, _Mapping]] = ...) -> None: ...
+
+class CheckProgress(_message.Message):
+    __slots__ = ("checked", "entries")
+    CHECKED_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    checked: int
+    entries: int
+    def __init__(self, checked: _Optional[int] = ..., entries: _Optional[int] = ...) -> None: ...
+
+class CheckSummary(_message.Message):
+    __slots__ = ("good", "entries", "head_hash", "root_hash", "checkpoint_size", "fault")
+    GOOD_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
+    ROOT_HASH_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_SIZE_FIELD_NUMBER: _ClassVar[int]
+    FAULT_FIELD_NUMBER: _ClassVar[int]
+    good: bool
+    entries: int
+    head_hash: str
+    root_hash: bytes
+    checkpoint_size: int
+    fault: str
+    def __init__(self, good: _Optional[bool] = ..., entries: _Optional[int] = ..., head_hash: _Optional[str] = ..., root_hash: _Optional[bytes] = ..., checkpoint_size: _Optional[int] = ..., fault: _Optional[str] = ...) -> None: ...

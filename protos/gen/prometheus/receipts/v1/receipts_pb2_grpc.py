@@ -50,6 +50,16 @@ class ReceiptWriterStub:
                 request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendDecisionRequest.SerializeToString,
                 response_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendDecisionResponse.FromString,
                 _registered_method=True)
+        self.Append = channel.unary_unary(
+                '/prometheus.receipts.v1.ReceiptWriter/Append',
+                request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendRequest.SerializeToString,
+                response_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendResponse.FromString,
+                _registered_method=True)
+        self.AppendStream = channel.stream_stream(
+                '/prometheus.receipts.v1.ReceiptWriter/AppendStream',
+                request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendStreamRequest.SerializeToString,
+                response_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendStreamResponse.FromString,
+                _registered_method=True)
         self.GetEntry = channel.unary_unary(
                 '/prometheus.receipts.v1.ReceiptWriter/GetEntry',
                 request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetEntryRequest.SerializeToString,
@@ -65,6 +75,11 @@ class ReceiptWriterStub:
                 request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetHeadRequest.SerializeToString,
                 response_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetHeadResponse.FromString,
                 _registered_method=True)
+        self.Watch = channel.unary_stream(
+                '/prometheus.receipts.v1.ReceiptWriter/Watch',
+                request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.WatchRequest.SerializeToString,
+                response_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.WatchResponse.FromString,
+                _registered_method=True)
         self.GetCheckpoint = channel.unary_unary(
                 '/prometheus.receipts.v1.ReceiptWriter/GetCheckpoint',
                 request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetCheckpointRequest.SerializeToString,
@@ -79,6 +94,26 @@ class ReceiptWriterStub:
                 '/prometheus.receipts.v1.ReceiptWriter/ProveConsistency',
                 request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.ProveConsistencyRequest.SerializeToString,
                 response_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.ProveConsistencyResponse.FromString,
+                _registered_method=True)
+        self.GetState = channel.unary_unary(
+                '/prometheus.receipts.v1.ReceiptWriter/GetState',
+                request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetStateRequest.SerializeToString,
+                response_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetStateResponse.FromString,
+                _registered_method=True)
+        self.RotateKey = channel.unary_unary(
+                '/prometheus.receipts.v1.ReceiptWriter/RotateKey',
+                request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RotateKeyRequest.SerializeToString,
+                response_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RotateKeyResponse.FromString,
+                _registered_method=True)
+        self.RevokeKey = channel.unary_unary(
+                '/prometheus.receipts.v1.ReceiptWriter/RevokeKey',
+                request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RevokeKeyRequest.SerializeToString,
+                response_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RevokeKeyResponse.FromString,
+                _registered_method=True)
+        self.VerifyChain = channel.unary_stream(
+                '/prometheus.receipts.v1.ReceiptWriter/VerifyChain',
+                request_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.VerifyChainRequest.SerializeToString,
+                response_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.VerifyChainResponse.FromString,
                 _registered_method=True)
 
 
@@ -111,6 +146,26 @@ class ReceiptWriterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Append(self, request, context):
+        """Appends an entry of any layer that callers write (L4 L5 L6 L10 L11 L12), the draft given as JSON. Acknowledged only
+        after fdatasync. Idempotent on the layer's key: buildId, callId and state, reviewId, turnId, versionId, callId.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AppendStream(self, request_iterator, context):
+        """Appends many drafts over one stream, for about half the work of a call each. Items are answered in the order they
+        were sent, each once it is durable; many may be under way at once, and the writer stops reading when the stream has
+        256 unanswered. A refused item is answered with its status and ends nothing. When the caller half-closes, what was
+        sent is answered and the stream ends with OK. When the caller cancels, or its deadline passes, items that the
+        writer has taken are still recorded; sending them again returns their bytes. When the writer drains, what it has
+        taken is answered and the stream ends with UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetEntry(self, request, context):
         """Returns one entry of one chain by its id.
         """
@@ -119,7 +174,10 @@ class ReceiptWriterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListEntries(self, request, context):
-        """Streams entries of one chain in id order, filtered.
+        """Streams entries of one chain in id order, filtered, as of the moment of the call.
+        Paging: set `limit`; the next page is the same request with from_id = last id received + 1, or, newest first, with
+        to_id = last id received - 1 (there is none after id 1). Fewer entries than `limit` mean that it was the last page.
+        Entries that are appended meanwhile never move a page.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -127,6 +185,16 @@ class ReceiptWriterServicer:
 
     def GetHead(self, request, context):
         """Returns the newest entry's id and hash of one chain.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Watch(self, request, context):
+        """Streams one chain from an id on: what is recorded, then what is appended, without a gap or a repeat, until the
+        caller ends it. Checkpoints come in between, each behind the last entry it covers. A caller that reads slowly costs
+        the writer nothing. When the writer drains, the stream ends with UNAVAILABLE, whose ErrorInfo names in `id` where
+        to go on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -153,6 +221,38 @@ class ReceiptWriterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetState(self, request, context):
+        """Returns the newest signed state: size, root and head of every other chain. Making one now when asked records why
+        (L7) and the state itself (L1).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RotateKey(self, request, context):
+        """Puts a new key in the place of the one in use and records it (L3), signed by both. Idempotent on previous_key: when
+        that key was rotated away already, the entry that says so is returned. Over TCP only for callers with a token.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeKey(self, request, context):
+        """Records that a key is accepted no longer from now on (L3). Idempotent on public_key. Over TCP only for callers with
+        a token.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VerifyChain(self, request, context):
+        """Judges every line, link and signature and the newest checkpoint of one chain under the writer's own policy, beside
+        the appends. It finds accidents and clumsy edits and is no proof: for that, take a verifier and your own policy.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReceiptWriterServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -171,6 +271,16 @@ def add_ReceiptWriterServicer_to_server(servicer, server):
                     request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendDecisionRequest.FromString,
                     response_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendDecisionResponse.SerializeToString,
             ),
+            'Append': grpc.unary_unary_rpc_method_handler(
+                    servicer.Append,
+                    request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendRequest.FromString,
+                    response_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendResponse.SerializeToString,
+            ),
+            'AppendStream': grpc.stream_stream_rpc_method_handler(
+                    servicer.AppendStream,
+                    request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendStreamRequest.FromString,
+                    response_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendStreamResponse.SerializeToString,
+            ),
             'GetEntry': grpc.unary_unary_rpc_method_handler(
                     servicer.GetEntry,
                     request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetEntryRequest.FromString,
@@ -186,6 +296,11 @@ def add_ReceiptWriterServicer_to_server(servicer, server):
                     request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetHeadRequest.FromString,
                     response_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetHeadResponse.SerializeToString,
             ),
+            'Watch': grpc.unary_stream_rpc_method_handler(
+                    servicer.Watch,
+                    request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.WatchRequest.FromString,
+                    response_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.WatchResponse.SerializeToString,
+            ),
             'GetCheckpoint': grpc.unary_unary_rpc_method_handler(
                     servicer.GetCheckpoint,
                     request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetCheckpointRequest.FromString,
@@ -200,6 +315,26 @@ def add_ReceiptWriterServicer_to_server(servicer, server):
                     servicer.ProveConsistency,
                     request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.ProveConsistencyRequest.FromString,
                     response_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.ProveConsistencyResponse.SerializeToString,
+            ),
+            'GetState': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetState,
+                    request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetStateRequest.FromString,
+                    response_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetStateResponse.SerializeToString,
+            ),
+            'RotateKey': grpc.unary_unary_rpc_method_handler(
+                    servicer.RotateKey,
+                    request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RotateKeyRequest.FromString,
+                    response_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RotateKeyResponse.SerializeToString,
+            ),
+            'RevokeKey': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeKey,
+                    request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RevokeKeyRequest.FromString,
+                    response_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RevokeKeyResponse.SerializeToString,
+            ),
+            'VerifyChain': grpc.unary_stream_rpc_method_handler(
+                    servicer.VerifyChain,
+                    request_deserializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.VerifyChainRequest.FromString,
+                    response_serializer=prometheus_dot_receipts_dot_v1_dot_receipts__pb2.VerifyChainResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -295,6 +430,60 @@ class ReceiptWriter:
             _registered_method=True)
 
     @staticmethod
+    def Append(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/prometheus.receipts.v1.ReceiptWriter/Append',
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendRequest.SerializeToString,
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AppendStream(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/prometheus.receipts.v1.ReceiptWriter/AppendStream',
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendStreamRequest.SerializeToString,
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.AppendStreamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def GetEntry(request,
             target,
             options=(),
@@ -376,6 +565,33 @@ class ReceiptWriter:
             _registered_method=True)
 
     @staticmethod
+    def Watch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/prometheus.receipts.v1.ReceiptWriter/Watch',
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.WatchRequest.SerializeToString,
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.WatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def GetCheckpoint(request,
             target,
             options=(),
@@ -446,6 +662,114 @@ class ReceiptWriter:
             '/prometheus.receipts.v1.ReceiptWriter/ProveConsistency',
             prometheus_dot_receipts_dot_v1_dot_receipts__pb2.ProveConsistencyRequest.SerializeToString,
             prometheus_dot_receipts_dot_v1_dot_receipts__pb2.ProveConsistencyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetState(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/prometheus.receipts.v1.ReceiptWriter/GetState',
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetStateRequest.SerializeToString,
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.GetStateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RotateKey(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/prometheus.receipts.v1.ReceiptWriter/RotateKey',
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RotateKeyRequest.SerializeToString,
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RotateKeyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeKey(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/prometheus.receipts.v1.ReceiptWriter/RevokeKey',
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RevokeKeyRequest.SerializeToString,
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.RevokeKeyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifyChain(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/prometheus.receipts.v1.ReceiptWriter/VerifyChain',
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.VerifyChainRequest.SerializeToString,
+            prometheus_dot_receipts_dot_v1_dot_receipts__pb2.VerifyChainResponse.FromString,
             options,
             channel_credentials,
             insecure,
