@@ -1,4 +1,4 @@
-"""The command line: `agent-host chat`, `ask`, `check`, `receipts list|show|verify`.
+"""The command line: `agent-host chat`, `ask`, `check`, `doctor`, `receipts list|show|verify`.
 
 Exit status: 0 done, 1 the turn failed or a chain does not verify (the verifier's own status for `receipts verify`),
 2 the command, the settings or the files are off, 130 cancelled.
@@ -117,6 +117,15 @@ def check(
     if watch:
         return _run(lambda: gateway.watch(settings, os.environ, status_file))
     return _run(lambda: gateway.check(settings, os.environ))
+
+
+@app.command()
+def doctor(home: HomeOption = None, as_json: JsonOption = False) -> int:
+    """Look at the set-up, say what is off and what to do about it."""
+    from agent_host.gateways.doctor import doctor as run_doctor
+
+    settings = _settings(home)
+    return _run(lambda: run_doctor(settings, os.environ, as_json=as_json))
 
 
 @receipts.command("list")

@@ -325,3 +325,15 @@ def _works_on(process: Path, home: Path) -> bool:
         return str(home).encode() in (process / "environ").read_bytes()
     except OSError:
         return False
+
+
+def test_doctor_finds_a_home_in_order_and_names_what_does_not_answer(person: Person) -> None:
+    person.without_tools()
+    done = person.run("agent-host", "doctor")
+    assert done.returncode == 0, done.stdout.decode()
+    assert "ok    writer     ok\n" in done.stdout.decode()
+    broken = person.run("agent-host", "doctor", "--json", PROMETHEUS_WRITER="127.0.0.1:1")
+    assert broken.returncode == 1
+    findings = {one["part"]: one for one in json.loads(broken.stdout)}
+    assert findings["writer"]["state"] == "wrong"
+    assert findings["writer"]["text"]

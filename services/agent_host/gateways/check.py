@@ -32,7 +32,7 @@ async def check(settings: Settings, environ: Mapping[str, str]) -> int:
     Raises:
         ConfigurationError, SetupError: the settings cannot be used.
     """
-    health = await _look(settings, environ)
+    health = await look(settings, environ)
     sys.stdout.write(printable("\n".join(health.lines)) + "\n")
     return 0 if health.ok else 1
 
@@ -48,13 +48,13 @@ async def watch(settings: Settings, environ: Mapping[str, str], status_file: Pat
     shown: Health | None = None
     stopping = asyncio.ensure_future(stopped.wait())
     while not stopped.is_set():
-        look = asyncio.ensure_future(_look(settings, environ))
-        await asyncio.wait({look, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        if not look.done():
-            look.cancel()
-            await asyncio.wait({look})
+        looking = asyncio.ensure_future(look(settings, environ))
+        await asyncio.wait({looking, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not looking.done():
+            looking.cancel()
+            await asyncio.wait({looking})
             break
-        health = look.result()
+        health = looking.result()
         if health != shown:
             shown = health
             sys.stdout.write(printable("\n".join(health.lines)) + "\n")
@@ -65,7 +65,12 @@ async def watch(settings: Settings, environ: Mapping[str, str], status_file: Pat
     return 0
 
 
-async def _look(settings: Settings, environ: Mapping[str, str]) -> Health:
+async def look(settings: Settings, environ: Mapping[str, str]) -> Health:
+    """Asks the writer and every server once; the first line is about the writer, the second counts the tools.
+
+    Raises:
+        ConfigurationError, SetupError: the settings cannot be used.
+    """
     async with AsyncExitStack() as resources:
         link = open_writer(settings, environ, resources)
         tools = open_tools(settings, environ, resources)

@@ -1,0 +1,134 @@
+"""`agent-host doctor`: what is set up, what is off, and what to do about it.
+
+Settings and files are looked at first and change nothing; then the writer and the servers are asked, as `check` does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from agent_host.errors import HostError
+from agent_host.gateways.check import look
+from agent_host.gateways.screen import printable
+from agent_host.receipts.spool import waiting_receipts
+from agent_host.settings import HostSettings, host_settings, require_key
+from service_runtime.errors import ServiceError
+from service_runtime.settings import Settings
+
+State = Literal["ok", "note", "wrong"]
+
+VERIFIERS = ("verify.py", "verify.mjs")
+_OTHERS = 0o077
+_SECRET_FILES = (".env", "SOUL.md", "mcp.json")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at: `note` is worth knowing, `wrong` keeps something from working."""
+
+    part: str
+    state: State
+    text: str
+
+
+async def doctor(settings: Settings, environ: Mapping[str, str], *, as_json: bool) -> int:
+    """Prints the findings; returns 0 when nothing is wrong, else 1."""
+    findings = list(examine(settings))
+    if not any(finding.state == "wrong" for finding in findings):
+        findings += await _answers(settings, environ)
+    if as_json:
+        sys.stdout.write(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write("".join(f"{_row(finding)}\n" for finding in findings))
+    return 1 if any(finding.state == "wrong" for finding in findings) else 0
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Looks at the installation, the settings and the files of the home; starts nothing and changes nothing."""
+    yield Finding("version", "ok", f"prometheus-agent {version('prometheus-agent')}, Python {sys.version.split()[0]}")
+    yield from _home(settings.home.path)
+    yield from _model(settings)
+    yield from _verifiers()
+    yield from _ledger(settings.home.path)
+
+
+def _home(home: Path) -> Iterator[Finding]:
+    if not home.exists():
+        yield Finding("home", "note", f"{home} does not exist yet; the first conversation makes it.")
+        return
+    if not home.is_dir():
+        yield Finding("home", "wrong", f"{home} is no folder; move it away, or name another with PROMETHEUS_HOME.")
+        return
+    yield Finding("home", "ok", str(home))
+    for path in (home, *(home / name for name in _SECRET_FILES)):
+        if path.exists() and stat.S_IMODE(path.stat().st_mode) & _OTHERS:
+            yield Finding("home", "note", f"{path} can be read by others; run: chmod go-rwx {path}")
+
+
+def _model(settings: Settings) -> Iterator[Finding]:
+    try:
+        told: HostSettings = host_settings(settings)
+        require_key(told)
+        zone = settings.zone()
+    except (HostError, ServiceError) as error:
+        yield Finding("model", "wrong", str(error))
+        return
+    if told.provider == "offline":
+        yield Finding(
+            "model", "note", f"{told.model}: rules, no LLM; set PROMETHEUS_PROVIDER=anthropic and a key for one."
+        )
+    else:
+        yield Finding("model", "ok", f"{told.model} by {told.provider}")
+    yield Finding("time zone", "ok", zone.key)
+
+
+def _verifiers() -> Iterator[Finding]:
+    """Names the hash of each installed verifier: compare it with the one you were told by somebody you trust."""
+    for name in VERIFIERS:
+        file = files("verifier") / name
+        if file.is_file():
+            yield Finding("verifier", "ok", f"{name} SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()}")
+        else:
+            yield Finding(
+                "verifier", "wrong", f"{name} is missing from this installation; install prometheus-agent again."
+            )
+
+
+def _ledger(home: Path) -> Iterator[Finding]:
+    chains = home / "receipts" / "chains"
+    if not chains.is_dir():
+        yield Finding("ledger", "note", "No receipts yet; the first turn makes one.")
+        return
+    torn = sorted(path.name for path in chains.glob("*.torn-*"))
+    yield Finding("ledger", "ok", "agent-host receipts verify checks every entry.")
+    if torn:
+        yield Finding("ledger", "note", f"Unfinished writes were moved aside: {', '.join(torn)}. No entry was in them.")
+    waiting = waiting_receipts(home / "host" / "spool.jsonl")
+    if waiting:
+        yield Finding("ledger", "note", f"{waiting} receipts wait unsigned for the writer; the next turn sends them.")
+
+
+async def _answers(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
+    try:
+        health = await look(settings, environ)
+    except (HostError, ServiceError) as error:
+        return [Finding("servers", "wrong", str(error))]
+    writer, tools, *problems = health.lines
+    return [
+        Finding("writer", "ok" if writer == "writer: ok" else "wrong", writer.removeprefix("writer: ")),
+        Finding("servers", "ok", tools),
+        *(Finding("servers", "wrong", problem) for problem in problems),
+    ]
+
+
+def _row(finding: Finding) -> str:
+    return printable(f"{finding.state:6}{finding.part:11}{finding.text}")
