@@ -7,7 +7,9 @@ ServiceError
     ├── AlreadyRecordedError        the same turnId or callId was recorded with other fields  ALREADY_EXISTS
     ├── EntryNotFoundError          no such entry                                             NOT_FOUND
     ├── NotPossibleYetError         the request cannot be met in this state                   FAILED_PRECONDITION
+    ├── CredentialRefusedError      the caller's token names no tenant, or is missing         UNAUTHENTICATED
     ├── QueueFullError              more work waits than the writer takes                     RESOURCE_EXHAUSTED
+    ├── OutOfHandlesError           no file could be opened for now; nothing was changed      UNAVAILABLE
     ├── WriterStoppedError          the writer drains, or stopped after a storage failure     UNAVAILABLE
     ├── StorageFailedError          a write or sync failed, which ends the process; or a read UNAVAILABLE
     └── LedgerDamagedError          on disk is not what was committed: no start (exit 1)         DATA_LOSS
@@ -43,6 +45,17 @@ class EntryNotFoundError(ReceiptError):
 
 class NotPossibleYetError(ReceiptError):
     """The request cannot be met in this state of the ledger, for instance a report of a turn that never began."""
+
+
+class CredentialRefusedError(ReceiptError):
+    """The caller's token names no tenant here, or one is required and there is none."""
+
+
+class OutOfHandlesError(ReceiptError):
+    """The process or the system has no file handle left: a file beside the chains could not be written for now.
+
+    Nothing of a chain was touched, so the same work is safe to do again, and the writer does.
+    """
 
 
 class QueueFullError(ReceiptError):

@@ -7,11 +7,13 @@ from grpc import StatusCode
 
 from receipt_writer.errors import (
     AlreadyRecordedError,
+    CredentialRefusedError,
     DraftRefusedError,
     EntryNotFoundError,
     LedgerBehindError,
     LedgerDamagedError,
     NotPossibleYetError,
+    OutOfHandlesError,
     QueueFullError,
     ReceiptError,
     RequestRefusedError,
@@ -28,6 +30,8 @@ _CODES = {
     AlreadyRecordedError: (StatusCode.ALREADY_EXISTS, "ALREADY_RECORDED"),
     EntryNotFoundError: (StatusCode.NOT_FOUND, "ENTRY_NOT_FOUND"),
     NotPossibleYetError: (StatusCode.FAILED_PRECONDITION, "NOT_POSSIBLE_YET"),
+    CredentialRefusedError: (StatusCode.UNAUTHENTICATED, "CREDENTIAL_REFUSED"),
+    OutOfHandlesError: (StatusCode.UNAVAILABLE, "OUT_OF_HANDLES"),
     QueueFullError: (StatusCode.RESOURCE_EXHAUSTED, "QUEUE_FULL"),
     WriterStoppedError: (StatusCode.UNAVAILABLE, "WRITER_STOPPED"),
     StorageFailedError: (StatusCode.UNAVAILABLE, "STORAGE_FAILED"),
