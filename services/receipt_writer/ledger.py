@@ -2,17 +2,29 @@
 
 `plan` reads the state and changes nothing; the caller makes `Plan.batch` durable and only then calls `apply`. A plan
 whose batch failed is thrown away, and the state is still what the disk is known to hold.
+
+Every layer takes one path, and the schema table says the rest. What one layer asks for beyond the table stands in
+`_conditions`, in one place.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from receipt_writer.errors import AlreadyRecordedError, DraftRefusedError, NotPossibleYetError, ReceiptError
 from receipt_writer.format.chain import Head, head_after, next_entry
 from receipt_writer.format.entry import Entry
 from receipt_writer.format.errors import EncodingError, SchemaError
+from receipt_writer.format.merkle import leaf_hash
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.format.signing import Signer
+from receipt_writer.format.state import (
+    REGENERATION_LAYER,
+    STATE_LAYER,
+    ChainState,
+    regeneration_draft,
+    state_draft,
+)
 from receipt_writer.index import ChainIndex
 from receipt_writer.intents import (
     FORM,
@@ -27,27 +39,40 @@ from receipt_writer.intents import (
 )
 from receipt_writer.storage.protocol import Batch, Mark
 
+DECISION_LAYER = "L12"
+REVIEW_LAYER = "L6"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class Begin:
     """Record durably that a turn began."""
 
     intent: Intent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Append:
-    """Record an entry: the layer's name and the caller's members, ledger names."""
+    """Record an entry: the layer's name and its members without those that the chain sets, ledger names.
+
+    A draft of a layer without an idempotency key is always new; such layers are the writer's own (`is_open`).
+    """
 
     layer: str
     draft: Mapping[str, object]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Interrupt:
     """Record that a turn never reported. Its decisions are counted when the command runs: more may wait before it."""
 
     intent: Intent
+
+
+@dataclass(frozen=True, slots=True)
+class Regenerate:
+    """Record the state of every chain: an L7 entry that says why, then the L1 entry, which is the outcome."""
+
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -57,7 +82,7 @@ class Started:
     started_at_ms: int
 
 
-Command = Begin | Append | Interrupt
+Command = Begin | Append | Interrupt | Regenerate
 Outcome = Entry | Started | ReceiptError
 """What became of one command. A refusal is an answer like the others; it touches no other command of the batch."""
 Recall = Callable[[str, int], Entry]
@@ -85,14 +110,27 @@ class Plan:
         return Batch(by_chain, [encode_intent(intent) for intent in self.begun.values()])
 
 
+def is_open(layer: str) -> bool:
+    """Say whether callers may append to a layer; the writer alone records state, keys and regenerations."""
+    return bool(LAYERS[layer].form(FORM).idempotency_key)
+
+
 class Ledger:
-    """The state of all chains of one ledger, and the rules by which it grows."""
+    """The state of all chains of one ledger, and the rules by which it grows.
+
+    Attributes:
+        indexes: What is known of each chain, by layer name.
+        intents: The turns that began and have not reported, by turn id.
+        signer: The entry key that signs from the next plan on.
+    """
 
     def __init__(self, indexes: Iterable[ChainIndex], signer: Signer, host: str = "") -> None:
         """Start from replayed chains; `host` names the process whose child this writer is, if it is one."""
         self.indexes: dict[str, ChainIndex] = {index.layer.name: index for index in indexes}
         self.intents: dict[str, Intent] = {}
-        self._signer, self._host = signer, host
+        self.signer = signer
+        self._host = host
+        self._conditions = {TURN_LAYER: self._require_begun, REVIEW_LAYER: self._require_decision}
 
     def plan(self, commands: Sequence[Command], now_ms: int, recall: Recall) -> Plan:
         """Return what a batch makes of the ledger, one outcome a command, in order."""
@@ -132,19 +170,17 @@ class Ledger:
         """Return how far each chain reaches, by chain name."""
         return {index.layer.chain: Mark(index.head.size, index.head.hash) for index in self.indexes.values()}
 
-    def _decisions_of(self, plan: Plan, turn_id: str) -> DecisionSpan:
-        pending = plan.entries.get("L12", ())
-        ids = [*self.indexes["L12"].ids_with("turnId", turn_id)]
-        ids += [entry.id for entry in pending if entry.fields.get("turnId") == turn_id]
-        return DecisionSpan(len(ids), ids[0], ids[-1]) if ids else DecisionSpan()
-
     def _outcome(self, plan: Plan, command: Command, now_ms: int, recall: Recall) -> Outcome:
-        if isinstance(command, Begin):
-            return self._begin(plan, command.intent, now_ms, recall)
-        if isinstance(command, Interrupt):
-            draft = interrupted_draft(command.intent, self._decisions_of(plan, command.intent.turn_id))
-            command = Append(TURN_LAYER, draft)
-        return self._append(plan, command, now_ms, recall)
+        match command:
+            case Append():
+                return self._append(plan, command, now_ms, recall)
+            case Begin(intent):
+                return self._begin(plan, intent, now_ms, recall)
+            case Interrupt(intent):
+                draft = interrupted_draft(intent, self._decisions_of(plan, intent.turn_id))
+                return self._append(plan, Append(TURN_LAYER, draft), now_ms, recall)
+            case Regenerate(reason):
+                return self._regenerate(plan, reason, now_ms)
 
     def _begin(self, plan: Plan, asked: Intent, now_ms: int, recall: Recall) -> Started:
         turn_id = asked.turn_id
@@ -166,32 +202,43 @@ class Ledger:
         return Started(now_ms)
 
     def _append(self, plan: Plan, command: Append, now_ms: int, recall: Recall) -> Entry:
-        index = self.indexes[command.layer]
-        key = index.key_of(command.draft)
-        earlier = self._recorded(plan, command.layer, key, recall)
-        late = earlier is not None and is_late_report(earlier.draft, command.draft)
-        if earlier and not late:
-            if earlier.draft != command.draft:
+        layer, draft = command.layer, command.draft
+        index = self.indexes[layer]
+        key = index.key_of(draft)
+        earlier = self._recorded(plan, layer, key, recall) if key else None
+        if earlier and not is_late_report(earlier.draft, draft):
+            if earlier.draft != draft:
                 raise _taken(" and ".join(index.key_members), key, "was recorded")
             return earlier
+        entry, head = self._next(plan, layer, draft, now_ms)
+        condition = self._conditions.get(layer)
+        if condition and not earlier:
+            condition(plan, entry.fields, recall)
+        self._take(plan, layer, entry, head)
+        plan.recorded[layer, key] = entry
+        return entry
+
+    def _regenerate(self, plan: Plan, reason: str, now_ms: int) -> Entry:
+        states = self._states(plan)
+        state_id = plan.heads[STATE_LAYER].size + 1
+        entry, head = self._next(plan, REGENERATION_LAYER, regeneration_draft(reason, state_id, states), now_ms)
+        self._take(plan, REGENERATION_LAYER, entry, head)
+        entry, head = self._next(plan, STATE_LAYER, state_draft(self._states(plan)), now_ms)
+        self._take(plan, STATE_LAYER, entry, head)
+        return entry
+
+    def _next(self, plan: Plan, layer: str, draft: Mapping[str, object], now_ms: int) -> tuple[Entry, Head]:
+        tenant_id = self.indexes[layer].tenant_id
         try:
-            entry, head = next_entry(
-                plan.heads[command.layer],
-                command.layer,
-                FORM,
-                command.draft,
-                now_ms=now_ms,
-                tenant_id=None,
-                signer=self._signer,
+            return next_entry(
+                plan.heads[layer], layer, FORM, draft, now_ms=now_ms, tenant_id=tenant_id, signer=self.signer
             )
         except (SchemaError, EncodingError) as error:
             raise DraftRefusedError(f"The draft was refused: {error}") from error
-        if command.layer == TURN_LAYER and not late and key not in self.intents and key not in plan.begun:
-            raise NotPossibleYetError(f"Turn {key} never began here; send BeginTurn first, then this report again.")
-        plan.entries.setdefault(command.layer, []).append(entry)
-        plan.heads[command.layer] = head
-        plan.recorded[command.layer, key] = entry
-        return entry
+
+    def _take(self, plan: Plan, layer: str, entry: Entry, head: Head) -> None:
+        plan.entries.setdefault(layer, []).append(entry)
+        plan.heads[layer] = head
 
     def _recorded(self, plan: Plan, layer: str, key: str, recall: Recall) -> Entry | None:
         pending = plan.recorded.get((layer, key))
@@ -199,6 +246,45 @@ class Ledger:
             return pending
         entry_id = self.indexes[layer].id_of(key)
         return None if entry_id is None else recall(layer, entry_id)
+
+    def _require_begun(self, plan: Plan, fields: Mapping[str, object], _: Recall) -> None:
+        key = str(fields["turnId"])
+        if key not in self.intents and key not in plan.begun:
+            raise NotPossibleYetError(f"Turn {key} never began here; send BeginTurn first, then this report again.")
+
+    def _require_decision(self, plan: Plan, fields: Mapping[str, object], recall: Recall) -> None:
+        decision_id = cast("int", fields["decisionId"])
+        committed = self.indexes[DECISION_LAYER].head.size
+        pending = plan.entries.get(DECISION_LAYER, ())
+        if decision_id > committed + len(pending):
+            raise NotPossibleYetError(f"There is no decision {decision_id} to review here; record it first.")
+        if decision_id > committed:
+            decision = pending[decision_id - committed - 1]
+        else:
+            decision = recall(DECISION_LAYER, decision_id)
+        if (decision.hash, decision.fields.get("callId")) != (fields["decisionHash"], fields["callId"]):
+            raise DraftRefusedError(
+                f"The draft was refused: decisionHash and callId are not those of decision {decision_id}."
+            )
+
+    def _decisions_of(self, plan: Plan, turn_id: str) -> DecisionSpan:
+        pending = plan.entries.get(DECISION_LAYER, ())
+        ids = [*self.indexes[DECISION_LAYER].ids_with("turnId", turn_id)]
+        ids += [entry.id for entry in pending if entry.fields.get("turnId") == turn_id]
+        return DecisionSpan(len(ids), ids[0], ids[-1]) if ids else DecisionSpan()
+
+    def _states(self, plan: Plan) -> list[ChainState]:
+        """Return the state of every chain but the state's own, what the plan adds included."""
+        states = []
+        for layer, index in self.indexes.items():
+            if layer == STATE_LAYER:
+                continue
+            frontier = index.frontier
+            for entry in plan.entries.get(layer, ()):
+                frontier = frontier.append(leaf_hash(entry.line))
+            head = plan.heads[layer]
+            states.append(ChainState(index.layer.chain, head.size, frontier.root(), head.hash))
+        return states
 
 
 def _taken(member: str, key: str, what: str) -> AlreadyRecordedError:

@@ -50,6 +50,75 @@ def turn(number: int, **changes: Any) -> Draft:
     return turn_draft(turnId=ulid("t_", number), **{"decisions": {"n": 0, "firstId": 0, "lastId": 0}} | changes)
 
 
+def build(number: int, **changes: Any) -> Draft:
+    """Return the L4 draft of release `number`."""
+    draft: Draft = {
+        "productId": "prometheus-agent",
+        "buildId": ulid("b_", number),
+        "version": f"0.{number}.0",
+        "artefacts": [{"name": "prometheus_agent.whl", "digest": "5" * 64}],
+        "lockHash": "6" * 64,
+        "verifiers": [{"name": "verify.py", "digest": "7" * 64}],
+        "promptVersion": "1",
+        "modelVersion": "rules-1",
+        "configVersion": "1",
+        "gateVerdict": "passed",
+        "gateReportHash": None,
+    }
+    return draft | changes
+
+
+def call(number: int, **changes: Any) -> Draft:
+    """Return the L5 draft of tool call `number`."""
+    draft: Draft = {
+        "productId": "prometheus-agent",
+        "callId": ulid("c_", number),
+        "client": "an editor",
+        "server": "notes",
+        "tool": "note_search",
+        "toolListHash": "5" * 64,
+        "argumentsHash": "6" * 64,
+        "resultHash": "7" * 64,
+        "state": "completed",
+        "latencyMs": 4,
+        "commitment": "hmac-sha256",
+    }
+    return draft | changes
+
+
+def review(number: int, decision: Entry, **changes: Any) -> Draft:
+    """Return the L6 draft of review `number`, which approves a decision."""
+    draft: Draft = {
+        "productId": "prometheus-agent",
+        "reviewId": ulid("r_", number),
+        "decisionId": decision.id,
+        "decisionHash": decision.hash,
+        "callId": decision.fields["callId"],
+        "reviewer": "a person",
+        "verdict": "approved",
+        "outputHash": None,
+        "commentHash": None,
+        "commitment": "hmac-sha256",
+    }
+    return draft | changes
+
+
+def component(number: int, **changes: Any) -> Draft:
+    """Return the L11 draft of version `number` of a skill."""
+    draft: Draft = {
+        "productId": "prometheus-agent",
+        "versionId": ulid("v_", number),
+        "kind": "skill",
+        "name": "weekly-report",
+        "version": f"{number}",
+        "contentHash": "5" * 64,
+        "previousHash": None,
+        "source": "skills/weekly-report/SKILL.md",
+        "status": "accepted",
+    }
+    return draft | changes
+
+
 def intent(number: int, **changes: Any) -> Intent:
     """Return the start of turn `number`, with the fields that `turn` reports."""
     draft = turn(number)

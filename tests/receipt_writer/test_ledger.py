@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -8,10 +8,11 @@ from receipt_writer.errors import AlreadyRecordedError, DraftRefusedError, NotPo
 from receipt_writer.format.chain import check_link, genesis_head
 from receipt_writer.format.entry import Entry
 from receipt_writer.format.schema import LAYERS
+from receipt_writer.format.state import covered_sizes
 from receipt_writer.index import ChainIndex
-from receipt_writer.ledger import Append, Begin, Command, Interrupt, Ledger, Outcome, Started
+from receipt_writer.ledger import Append, Begin, Command, Interrupt, Ledger, Outcome, Regenerate, Started, is_open
 from tests.receipt_writer.format.material import START_MS, SeedSigner
-from tests.receipt_writer.parts import decision, intent, turn, ulid
+from tests.receipt_writer.parts import build, call, component, decision, intent, review, turn, ulid
 
 SIGNER = SeedSigner(b"\1" * 32)
 
@@ -19,8 +20,9 @@ SIGNER = SeedSigner(b"\1" * 32)
 class Book:
     """A ledger whose batches are durable at once, and the entries it can be asked to recall."""
 
-    def __init__(self, host: str = "") -> None:
-        self.ledger = Ledger([ChainIndex(layer, "home") for layer in LAYERS.values()], SIGNER, host)
+    def __init__(self, host: str = "", tenant_id: str | None = None) -> None:
+        indexes = [ChainIndex(layer, "home", tenant_id) for layer in LAYERS.values()]
+        self.ledger = Ledger(indexes, SIGNER, host)
         self.entries: dict[tuple[str, int], Entry] = {}
 
     def recall(self, layer: str, entry_id: int) -> Entry:
@@ -229,3 +231,96 @@ def test_beginning_a_turn_notes_the_host_but_does_not_compare_it() -> None:
     book.run(Begin(intent(1)))
     assert book.ledger.intents[ulid("t_", 1)].host == "100.7"
     assert book.run_one(Begin(intent(1))) == Started(START_MS)
+
+
+@pytest.mark.parametrize(
+    ("layer", "draft"), [("L4", build(1)), ("L5", call(1)), ("L11", component(1)), ("L12", decision(1))]
+)
+def test_every_open_layer_is_appended_to_on_one_path(layer: str, draft: dict[str, Any]) -> None:
+    book = Book()
+    recorded = entry(book.run_one(Append(layer, draft)))
+    chain = LAYERS[layer].chain
+    assert check_link(genesis_head(f"home/{chain}/-"), recorded).size == 1
+    assert recorded.draft == draft
+    assert entry(book.run_one(Append(layer, draft))).line == recorded.line
+    refusal(book.run_one(Append(layer, draft | {"productId": "another"})), AlreadyRecordedError)
+
+
+def test_callers_may_append_to_six_layers() -> None:
+    assert [layer for layer in LAYERS if is_open(layer)] == ["L4", "L5", "L6", "L10", "L11", "L12"]
+
+
+def test_a_tool_call_is_recorded_once_in_each_of_its_states() -> None:
+    book = Book()
+    admitted, completed = call(1, state="admitted", resultHash=None), call(1)
+    outcomes = book.run(Append("L5", admitted), Append("L5", completed), Append("L5", admitted))
+    assert [entry(outcome).id for outcome in outcomes] == [1, 2, 1]
+    clash = refusal(book.run_one(Append("L5", call(1, tool="note_write"))), AlreadyRecordedError)
+    assert clash.startswith(f"The callId and state {ulid('c_', 1)} completed was recorded before with other fields")
+
+
+def test_a_review_of_a_recorded_decision_is_appended() -> None:
+    book = Book()
+    decided = entry(book.run_one(append_decision(1)))
+    assert entry(book.run_one(Append("L6", review(1, decided)))).fields["decisionHash"] == decided.hash
+
+
+def test_a_review_may_stand_in_the_batch_of_its_decision() -> None:
+    decided = entry(Book().run_one(append_decision(1)))
+    book = Book()
+    _, reviewed = book.run(append_decision(1), Append("L6", review(1, decided)))
+    assert entry(reviewed).fields["decisionHash"] == decided.hash
+
+
+def test_a_review_of_a_decision_that_is_not_there_is_refused() -> None:
+    book = Book()
+    decided = entry(book.run_one(append_decision(1)))
+    early = refusal(book.run_one(Append("L6", review(1, decided, decisionId=2))), NotPossibleYetError)
+    assert "no decision 2" in early
+
+
+@pytest.mark.parametrize("change", [{"decisionHash": "9" * 64}, {"callId": ulid("c_", 9)}])
+def test_a_review_that_names_another_decision_than_it_points_at_is_refused(change: dict[str, Any]) -> None:
+    book = Book()
+    decided = entry(book.run_one(append_decision(1)))
+    assert "decision 1" in refusal(book.run_one(Append("L6", review(1, decided, **change))), DraftRefusedError)
+
+
+def test_a_tenants_entries_carry_it_and_hang_on_its_own_origin() -> None:
+    book = Book(tenant_id="acme")
+    recorded = entry(book.run_one(append_decision(1)))
+    assert recorded.tenant_id == "acme"
+    assert check_link(genesis_head("home/decisions/acme"), recorded, tenant_id="acme").size == 1
+
+
+def test_a_regeneration_records_why_and_then_every_chain_with_what_its_batch_adds() -> None:
+    book = Book()
+    book.run(append_decision(1), append_decision(2), Append("L4", build(1)))
+    *_, state = book.run(append_decision(3), Append("L11", component(1)), Regenerate("requested"))
+    assert (entry(state).layer, entry(state).id) == ("L1", 1)
+    assert list(covered_sizes(entry(state).fields).items()) == [
+        ("keys", 0),
+        ("builds", 1),
+        ("calls", 0),
+        ("reviews", 0),
+        ("regenerations", 1),
+        ("turns", 0),
+        ("components", 1),
+        ("decisions", 3),
+    ]
+    why = book.entries["L7", 1].draft
+    assert why == {"reason": "requested", "stateId": 1, "chains": 8, "entries": 6}
+    rows = cast("list[dict[str, Any]]", entry(state).fields["chains"])
+    assert [row["chain"] for row in rows] == [layer.chain for name, layer in LAYERS.items() if name != "L1"]
+    for row in rows:
+        index = next(one for one in book.ledger.indexes.values() if one.layer.chain == row["chain"])
+        assert (row["rootHash"], row["headHash"]) == (index.frontier.root().hex(), index.head.hash)
+
+
+def test_each_regeneration_adds_one_entry_to_two_chains() -> None:
+    book = Book()
+    outcomes = book.run(Regenerate("scheduled"), Regenerate("key_changed"))
+    assert [entry(outcome).id for outcome in outcomes] == [1, 2]
+    assert book.entries["L7", 2].draft["stateId"] == 2
+    assert covered_sizes(entry(outcomes[1]).fields)["regenerations"] == 2
+    assert entry(outcomes[1]).prev_hash == entry(outcomes[0]).hash
