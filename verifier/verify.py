@@ -35,11 +35,34 @@ except ImportError:  # pure_ed25519_holds takes over
 EXITS = ("PASS", "TAMPERED", "", "UNANCHORED", "TRUNCATED", "FORKED", "TORN_TAIL", "STALE", "MALFORMED", "UNSUPPORTED")
 MAX_LINE_BYTES, MAX_STRING_BYTES, MAX_DEPTH, MAX_INTEGER = 65_536, 4_096, 32, 2**53 - 1
 BLOCK_BYTES, PARALLEL_BYTES = 1 << 18, 4 << 20  # a smaller file is judged before workers would have started
-VERSION, MAX_KEYS_LISTED = "0.1.0", 64  # a hostile chain may carry a key an entry; memory stays flat
+VERSION, MAX_KEYS_LISTED = "0.2.0", 64  # a hostile chain may carry a key an entry; memory stays flat
 
 # --- Grammar (RF-1 to RF-9, RF-11): all members in order; only the newest form has what stands in <>; as in verify.mjs.
 
 SCHEMAS = """
+L1 state v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO chains:[{chain:CHAIN size:COUNT rootHash:HASH headHash:HASH}]
+  prevHash:LINK tenantId?:TENANT
+L3 keys v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO event:created|rotated|revoked use:entry|checkpoint publicKey:KEY
+  previousKey:KEY|null reason:TEXT chains:[{chain:CHAIN atId:ORDINAL}] prevHash:LINK tenantId?:TENANT
+  previousKeySignature?:SIGNATURE publicKeySignature?:SIGNATURE
+L4 builds v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT buildId:b_ULID version:TEXT
+  artefacts:[{name:TEXT digest:HASH}] lockHash:HASH verifiers:[{name:TEXT digest:HASH}] promptVersion:TEXT
+  modelVersion:TEXT configVersion:TEXT gateVerdict:passed|failed|not_run gateReportHash:HASH|null prevHash:LINK
+  tenantId?:TENANT
+L5 calls v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT callId:c_ULID client:TEXT server:TEXT tool:TEXT
+  toolListHash:HASH argumentsHash:HASH resultHash:HASH|null state:admitted|completed|denied|failed|expired
+  latencyMs:COUNT commitment:hmac-sha256|sha256 prevHash:LINK tenantId?:TENANT
+L6 reviews v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT reviewId:r_ULID decisionId:ORDINAL decisionHash:HASH
+  callId:c_ULID reviewer:TEXT verdict:approved|rejected|amended outputHash:HASH|null commentHash:HASH|null
+  commitment:hmac-sha256|sha256 prevHash:LINK tenantId?:TENANT
+L7 regenerations v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO reason:scheduled|requested|key_changed stateId:ORDINAL chains:COUNT
+  entries:COUNT prevHash:LINK tenantId?:TENANT
 L10 turns v2
   id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT turnId:t_ULID sessionId:s_ULID
   gateway:cli|dashboard|telegram|discord|whatsapp|voice|api
@@ -49,6 +72,10 @@ L10 turns v2
   tools:[{tool:TEXT provider:TEXT status:ok|error n:COUNT costMicroUsd:COUNT|null}]
   memory:{searches:COUNT used:COUNT kept:COUNT unsent:COUNT reportId:TEXT|null}
   decisions:SPAN totalMicroUsd:COUNT traceHash:HASH commitment:hmac-sha256|sha256 prevHash:LINK tenantId?:TENANT
+L11 components v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT versionId:v_ULID kind:skill|prompt|soul|tool-manifest
+  name:TEXT version:TEXT contentHash:HASH previousHash:HASH|null source:TEXT status:seen|accepted|refused
+  prevHash:LINK tenantId?:TENANT
 L12 decisions v1 v2
   id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT specId:KEBAB specHash:HASH inputHash:HASH
   outputCanonicalHash:HASH category:classifier|extractor|drafter|router|summariser
@@ -77,6 +104,10 @@ TERMINALS = {
     "KEBAB": '"(?=[^"]{1,128}")[a-z0-9]++(?:-[a-z0-9]++)*+"',
     "TENANT": '"(?P<tenant>(?!-")[a-z0-9.-]{1,192})"',
     "COUNT": COUNT,
+    "ORDINAL": POSITIVE,
+    "CHAIN": '"[a-z]{1,32}"',
+    "KEY": f'"{BASE64_32}"',
+    "SIGNATURE": f'"{BASE64_64}"',
     "BOOL": "(?:true|false)",
     "null": "null",
     "SPAN": rf'\{{"n":(?:0,"firstId":0,"lastId":0|{POSITIVE},"firstId":{COUNT},"lastId":{COUNT})\}}',
@@ -137,7 +168,16 @@ def read_line(line: bytes, layer: str) -> Entry | None:
     if ms_of(entry["iso"]) != int(entry["ms"]) or (entry["signed"] != entry["iso"] and ms_of(entry["signed"]) is None):
         return None
     entry["body"] = line[: match.start("hash") - len(',"hash":"')] + b"}"  # RF-7
-    return entry
+    return entry if layer != "L3" or is_key_event(entry["body"]) else None
+
+
+def is_key_event(body: bytes) -> bool:
+    """Say whether a key event names the keys and carries the signatures that its kind asks for."""
+    event = json.loads(body)
+    rotated, signatures = event["event"] == "rotated", [name for name in event if name.endswith("KeySignature")]
+    asked = {"created": ["publicKeySignature"], "rotated": ["previousKeySignature", "publicKeySignature"]}
+    named = (event["previousKey"] is not None) == rotated and event["previousKey"] != event["publicKey"]
+    return named and signatures == asked.get(event["event"], [])
 
 
 # --- Diagnosis (RF-21): why a line is not of the grammar. This names faults; it never accepts.
@@ -268,12 +308,28 @@ def sha256(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
+def pae_holds(kind: bytes, body: bytes, key: bytes, signature: bytes) -> bool:
+    """Say whether a signature, like the key in base64, holds over DSSE's PAE of a type and a body (RF-12)."""
+    message = b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(body), body)
+    return ed25519_holds(binascii.a2b_base64(key), message, binascii.a2b_base64(signature))
+
+
 def is_signed(entry: Entry, layer: str) -> bool:
-    """Say whether the signature holds over DSSE's PAE, which binds layer, form, signing time and body (RF-12)."""
+    """Say whether the signature holds, which binds layer, form, signing time and body, and those of a key event too."""
     kind = b"application/vnd.prometheus.receipt+json;layer=%b;form=%b;signedAt=%b"
     kind %= layer.encode(), entry["form"], entry["signed"]
-    message = b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(entry["body"]), entry["body"])
-    return ed25519_holds(binascii.a2b_base64(entry["key"]), message, binascii.a2b_base64(entry["signature"]))
+    holds = pae_holds(kind, entry["body"], entry["key"], entry["signature"])
+    return holds and (layer != "L3" or keys_are_held(entry["body"]))
+
+
+def keys_are_held(body: bytes) -> bool:
+    """Say whether the keys a key event names signed it, as holders of their secrets do, up to the first signature."""
+    event, said = json.loads(body), re.split(rb',"(?:previous|public)KeySignature":"', body)[0] + b"}"
+    signed = [
+        (event[name], event[name + "Signature"]) for name in ("previousKey", "publicKey") if name + "Signature" in event
+    ]
+    kind = b"application/vnd.prometheus.key-event+json;layer=L3;form=v2"
+    return all(pae_holds(kind, said, key.encode(), signature.encode()) for key, signature in signed)
 
 
 CHECKS: dict[str, Callable[[Entry, Entry | None, Request], bool]] = {
@@ -582,6 +638,11 @@ def page(request: Request, chain: Findings, report: dict[str, Any]) -> str:
 # --- Command line.
 
 
+def banner() -> str:
+    """Name this verifier, its version and the SHA-256 of its own file, by which anyone can tell which one judged."""
+    return f"verify.py {VERSION} sha256 {sha256(Path(__file__).read_bytes()).hex()}"
+
+
 def count(text: str) -> int:
     """Read a whole number; raises ValueError for anything else."""
     return int(text if re.fullmatch("[0-9]{1,15}", text) else "none")
@@ -605,8 +666,7 @@ def read_request(arguments: Sequence[str]) -> Request:
     line.add_argument("--level", choices=("chain", "full"), default="full", help="chain leaves the signatures out")
     line.add_argument("--layer", choices=tuple(GRAMMARS), default="", help="when no policy tells it")
     line.add_argument("--json", action="store_true", help="print one JSON object")
-    digest = sha256(Path(__file__).read_bytes()).hex()
-    line.add_argument("--version", action="version", version=f"verify.py {VERSION} sha256 {digest}")
+    line.add_argument("--version", action="version", version=banner())
     request = line.parse_args(arguments, Request(origin="", tenant=b"-", keys=[]))
     if len(request.chains) > 2 or not all(re.fullmatch(BASE64_32, key) for key in request.trusted_key):  # noqa: PLR2004
         raise UsageError("give one chain file or two copies of it, and keys as base64 of 32 bytes")
@@ -641,7 +701,7 @@ def main() -> int:
         code, text, message = run(sys.argv[1:], time.time_ns() // 1_000_000)
     except Exception:  # noqa: BLE001 - whatever it is, it must not exit with 1, which says TAMPERED
         code, text, message = 2, "", traceback.format_exc()
-    sys.stderr.write(message)
+    sys.stderr.write((banner() + "\n" if text else "") + message)
     sys.stdout.write(text)
     return code
 
