@@ -1,14 +1,16 @@
 """The reading side: entries, heads, checkpoints and proofs. It writes nothing but a new checkpoint, when asked."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, NotPossibleYetError, RequestRefusedError
 from receipt_writer.format.chain import Head
 from receipt_writer.format.checkpoint import parse_note
 from receipt_writer.format.errors import CheckpointError
-from receipt_writer.format.merkle import consistency_path, inclusion_path, root_of
+from receipt_writer.format.merkle import consistency_path, inclusion_path
 from receipt_writer.index import ChainIndex, Filter
 from receipt_writer.ledger import Ledger
 from receipt_writer.storage.protocol import EntryStore
@@ -54,11 +56,37 @@ class ConsistencyProof:
     to_root: bytes
 
 
+class _Growth:
+    """Wakes those who wait for a chain to grow. Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    async def wait(self) -> None:
+        """Return when the chain has grown."""
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(told)
+        try:
+            await told
+        finally:
+            self._waiting.discard(told)
+
+    def tell(self) -> None:
+        """Say that the chain has grown."""
+        while self._waiting:
+            told = self._waiting.pop()
+            if not told.done():
+                told.set_result(None)
+
+
 class Queries:
     """Answers about committed entries. Reads run beside the commits and never wait for them."""
 
     def __init__(self, ledger: Ledger, store: EntryStore, checkpoints: Checkpoints) -> None:
         self._ledger, self._store, self._checkpoints = ledger, store, checkpoints
+        self._growth = {layer: _Growth() for layer in ledger.indexes}
+        for layer, index in ledger.indexes.items():
+            index.on_growth = self._growth[layer].tell
 
     def head(self, layer: str) -> Head:
         """Return the newest entry's id, hash and time."""
@@ -83,15 +111,26 @@ class Queries:
     async def entries(self, layer: str, wanted: Filter) -> AsyncIterator[StoredEntry]:
         """Yield the entries that a filter asks for, as of now: what is appended meanwhile is not among them.
 
+        They are found and read 64 at a time, so a stream of any length holds at most 4 MiB of lines.
+
         Raises:
             RequestRefusedError: The filter does not fit the chain.
             LedgerDamagedError: A stored line is not the one that was recorded.
         """
         index = self._ledger.indexes[layer]
-        ids = index.select(wanted)
-        for start in range(0, len(ids), _READ_AT_ONCE):
-            for entry in await asyncio.to_thread(self._read, index, ids[start : start + _READ_AT_ONCE]):
+        ids = index.select(replace(wanted, limit=0))
+        left = wanted.limit or index.head.size
+        while left and (entries := await asyncio.to_thread(self._next, index, wanted, ids, left)):
+            left -= len(entries)
+            for entry in entries:
                 yield entry
+
+    async def changed(self, layer: str, beyond: int) -> Head:
+        """Return the head as soon as the chain has more than `beyond` entries, all of them durable."""
+        index = self._ledger.indexes[layer]
+        while index.head.size <= beyond:
+            await self._growth[layer].wait()
+        return index.head
 
     async def checkpoint(self, layer: str, *, fresh: bool) -> tuple[str, int]:
         """Return the newest checkpoint's note and size, after making one of the present head when `fresh`.
@@ -130,10 +169,9 @@ class Queries:
                 f"Entry {entry_id} is newer than the tree of size {size}; name a size up to {index.head.size}, or make "
                 "a fresh checkpoint first."
             )
-        leaves = index.leaves
-        path = await asyncio.to_thread(inclusion_path, leaves, entry_id - 1, size)
-        root = await asyncio.to_thread(root_of, leaves[:size])
-        return InclusionProof(size, leaves[entry_id - 1], path, root)
+        tree = index.tree  # some hundred hashes at most: a thread would cost more
+        path = inclusion_path(tree, entry_id - 1, size)
+        return InclusionProof(size, tree[entry_id - 1], path, tree.root(size))
 
     async def consistency(self, layer: str, from_size: int, to_size: int) -> ConsistencyProof:
         """Prove that the tree of one size is a prefix of the tree of another.
@@ -148,11 +186,18 @@ class Queries:
                 f"There is no proof from size {from_size} to size {to_size}; name an older size of at least 1 first."
             )
         _require_size(index, to_size)
-        leaves = index.leaves
-        path = await asyncio.to_thread(consistency_path, leaves, from_size, to_size)
-        from_root = await asyncio.to_thread(root_of, leaves[:from_size])
-        to_root = await asyncio.to_thread(root_of, leaves[:to_size])
-        return ConsistencyProof(path, from_root, to_root)
+        tree = index.tree
+        return ConsistencyProof(consistency_path(tree, from_size, to_size), tree.root(from_size), tree.root(to_size))
+
+    def _next(self, index: ChainIndex, wanted: Filter, ids: Iterator[int], most: int) -> list[StoredEntry]:
+        """Return the next entries that are wanted, none only at the end."""
+        while taken := list(islice(ids, min(_READ_AT_ONCE, most))):
+            entries = self._read(index, taken)
+            if wanted.members:
+                entries = [entry for entry in entries if index.matches(wanted, json.loads(entry.line))]
+            if entries:
+                return entries
+        return []
 
     def _read(self, index: ChainIndex, ids: Sequence[int]) -> list[StoredEntry]:
         chain, layer = index.layer.chain, index.layer.name

@@ -13,7 +13,6 @@ from receipt_writer.format.chain import Head, check_link
 from receipt_writer.format.checkpoint import Checkpoint, verify_note
 from receipt_writer.format.entry import parse_line
 from receipt_writer.format.errors import CheckpointError, FormatError
-from receipt_writer.format.merkle import root_of
 from receipt_writer.format.policy import TrustedKey
 from receipt_writer.index import ChainIndex
 from receipt_writer.storage.protocol import Mark
@@ -81,8 +80,7 @@ def require_copy(index: ChainIndex, copy: Checkpoint | None) -> None:
             f"The chain {chain} ends with entry {size}, but the checkpoint kept beside the chains was signed "
             f"over {copy.size} entries; put the newer copy of the chains back."
         )
-    root = index.frontier.root() if copy.size == size else root_of(index.leaves[: copy.size])
-    if root != copy.root_hash:
+    if index.tree.root(copy.size) != copy.root_hash:
         raise LedgerDamagedError(
             f"The first {copy.size} entries of the chain {chain} are not those that the checkpoint kept beside the "
             "chains was signed over; put the chains back that belong to it."
@@ -107,7 +105,7 @@ def _replay_under_checkpoint(
             f"The chain {chain} ends with entry {index.head.size}, but its checkpoint was signed over "
             f"{checkpoint.size} entries; put the newer copy back."
         )
-    if index.frontier.root() != checkpoint.root_hash:
+    if index.tree.root() != checkpoint.root_hash:
         raise LedgerDamagedError(
             f"The first {checkpoint.size} entries of the chain {chain} are not those its checkpoint was signed over; "
             f"receipt-writer fsck names the first bad one."

@@ -8,7 +8,7 @@ from receipt_writer.errors import RequestRefusedError
 from receipt_writer.format.chain import head_after
 from receipt_writer.format.merkle import inclusion_path, leaf_hash, root_of, verify_inclusion
 from receipt_writer.format.schema import LAYERS
-from receipt_writer.index import ChainIndex, Filter, Leaves
+from receipt_writer.index import ChainIndex, Filter
 from tests.receipt_writer.format.material import START_MS, SeedSigner, decision_chain
 from tests.receipt_writer.parts import decision, ulid
 
@@ -78,20 +78,9 @@ def test_a_filter_by_a_member_that_the_chain_does_not_have_is_refused(index: Cha
 def test_the_tree_is_the_tree_over_the_lines(index: ChainIndex) -> None:
     leaves = [leaf_hash(entry.line) for entry in ENTRIES]
     assert index.frontier.root() == root_of(leaves)
-    assert list(index.leaves) == leaves
-    path = inclusion_path(index.leaves, 3, 6)
+    assert index.tree.leaf_hashes(0, 6) == b"".join(leaves)
+    path = inclusion_path(index.tree, 3, 6)
     assert verify_inclusion(leaves[3], 3, 6, path, index.frontier.root())
-
-
-def test_leaves_behave_as_a_list_of_hashes() -> None:
-    leaves = Leaves()
-    for number in range(5):
-        leaves.append(bytes([number]) * 32)
-    assert len(leaves) == 5
-    assert list(leaves[1:3]) == [b"\1" * 32, b"\2" * 32]
-    assert list(leaves[4:99]) == [b"\4" * 32]
-    with pytest.raises(IndexError):
-        leaves[5]
 
 
 def test_an_entry_of_the_first_form_has_no_key_and_no_turn() -> None:

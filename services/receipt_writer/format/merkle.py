@@ -7,7 +7,7 @@ leaf 0.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from receipt_writer.format.errors import TreeError
@@ -19,6 +19,9 @@ EMPTY_ROOT = hashlib.sha256(b"").digest()
 
 _LEAF_PREFIX = b"\x00"
 _NODE_PREFIX = b"\x01"
+_PAIR_BYTES = 2 * HASH_BYTES
+_STRIDE = 4  # levels between two that are kept
+_FOLDED_BYTES = HASH_BYTES << _STRIDE  # nodes that become one of the next kept level
 
 
 def leaf_hash(line: bytes) -> bytes:
@@ -66,6 +69,106 @@ class Frontier:
         return node
 
 
+class Tree:
+    """A growing tree that keeps what proofs of any size need: a root or path takes O(log n) hashes.
+
+    Kept are the leaf hashes and every fourth level above them, 34.2 bytes a leaf; every second kept level is a level of
+    C2SP tlog-tiles. A perfect subtree of any height is folded from at most eight kept nodes.
+
+    One thread appends. Others may meanwhile ask about any size that the tree had when they began.
+    """
+
+    def __init__(self, leaves: Iterable[bytes] = ()) -> None:
+        """Start with these leaf hashes."""
+        self._levels = [bytearray()]
+        self.extend(b"".join(leaves))
+
+    def __len__(self) -> int:
+        """Return the number of leaves."""
+        return len(self._levels[0]) // HASH_BYTES
+
+    def __getitem__(self, index: int) -> bytes:
+        """Return a leaf hash; indices count from 0.
+
+        Raises:
+            IndexError: there is no such leaf.
+        """
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return bytes(self._nodes(0, index, index + 1))
+
+    def append(self, leaf: bytes) -> None:
+        """Add one leaf hash."""
+        self.extend(leaf)
+
+    def extend(self, leaves: bytes) -> None:
+        """Add leaf hashes that stand one behind the other."""
+        height, added = 0, leaves
+        while added:
+            level = self._levels[height]
+            complete = len(level) // _FOLDED_BYTES
+            level += added
+            whole = len(level) // _FOLDED_BYTES
+            added = _fold(bytes(level[complete * _FOLDED_BYTES : whole * _FOLDED_BYTES]), _STRIDE)
+            height += 1
+            if added and height == len(self._levels):
+                self._levels.append(bytearray())
+
+    def leaf_hashes(self, start: int, end: int) -> bytes:
+        """Return the leaf hashes from `start` up to `end`, one behind the other."""
+        return self._nodes(0, start, end)
+
+    def root(self, size: int | None = None) -> bytes:
+        """Return the root over the first `size` leaves, or over all.
+
+        Raises:
+            TreeError: there are fewer leaves.
+        """
+        size = len(self) if size is None else size
+        if not 0 <= size <= len(self):
+            raise TreeError(f"There is no tree of size {size} over {len(self)} leaves.")
+        return self.subtree(0, size) if size else EMPTY_ROOT
+
+    def subtree(self, start: int, end: int) -> bytes:
+        """Return the node over the leaves from `start` up to `end`, which follow one another as RFC 6962 splits them.
+
+        `start` is a multiple of a power of two that is not smaller than their number, which is at least 1.
+        """
+        *peaks, node = self._peaks(start, end)
+        while peaks:
+            node = node_hash(peaks.pop(), node)
+        return node
+
+    def frontier(self) -> Frontier:
+        """Return what growing a tree from here on needs, as a value."""
+        return Frontier(len(self), tuple(self._peaks(0, len(self))))
+
+    def _peaks(self, start: int, end: int) -> Iterator[bytes]:
+        while start < end:
+            height = (end - start).bit_length() - 1
+            yield self._perfect(height, start >> height)
+            start += 1 << height
+
+    def _perfect(self, height: int, index: int) -> bytes:
+        level, above = divmod(height, _STRIDE)
+        return _fold(self._nodes(level, index << above, (index + 1) << above), above)
+
+    def _nodes(self, level: int, start: int, end: int) -> bytes:
+        return bytes(self._levels[level][start * HASH_BYTES : end * HASH_BYTES])
+
+
+def _fold(nodes: bytes, levels: int) -> bytes:
+    """Return the nodes that stand `levels` levels higher; 2**levels nodes become one."""
+    for _ in range(levels):
+        nodes = b"".join(
+            [
+                hashlib.sha256(_NODE_PREFIX + nodes[at : at + _PAIR_BYTES]).digest()
+                for at in range(0, len(nodes), _PAIR_BYTES)
+            ]
+        )
+    return nodes
+
+
 def root_of(leaves: Iterable[bytes]) -> bytes:
     """Return the root over leaf hashes."""
     frontier = Frontier()
@@ -74,45 +177,45 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
     return frontier.root()
 
 
-def inclusion_path(leaves: Sequence[bytes], index: int, size: int) -> list[bytes]:
+def inclusion_path(tree: Tree, index: int, size: int) -> list[bytes]:
     """Return the sibling hashes from leaf `index` up to the root over the first `size` leaf hashes (PATH).
 
     Raises:
         TreeError: not 0 <= index < size <= number of leaves.
     """
-    if not 0 <= index < size <= len(leaves):
-        raise TreeError(f"Leaf {index} has no proof in a tree of size {size} over {len(leaves)} leaves.")
+    if not 0 <= index < size <= len(tree):
+        raise TreeError(f"Leaf {index} has no proof in a tree of size {size} over {len(tree)} leaves.")
     path, start, end = [], 0, size
     while end - start > 1:
         middle = start + _left_size(end - start)
         if index < middle:
-            path.append(root_of(leaves[middle:end]))
+            path.append(tree.subtree(middle, end))
             end = middle
         else:
-            path.append(root_of(leaves[start:middle]))
+            path.append(tree.subtree(start, middle))
             start = middle
     return path[::-1]
 
 
-def consistency_path(leaves: Sequence[bytes], from_size: int, to_size: int) -> list[bytes]:
+def consistency_path(tree: Tree, from_size: int, to_size: int) -> list[bytes]:
     """Return the hashes that show the first `from_size` leaves to be a prefix of the first `to_size` (PROOF).
 
     Raises:
         TreeError: not 1 <= from_size <= to_size <= number of leaves.
     """
-    if not 1 <= from_size <= to_size <= len(leaves):
-        raise TreeError(f"Sizes {from_size} and {to_size} have no proof over {len(leaves)} leaves.")
+    if not 1 <= from_size <= to_size <= len(tree):
+        raise TreeError(f"Sizes {from_size} and {to_size} have no proof over {len(tree)} leaves.")
     path, start, end = [], 0, to_size
     while end != from_size:
         middle = start + _left_size(end - start)
         if from_size <= middle:
-            path.append(root_of(leaves[middle:end]))
+            path.append(tree.subtree(middle, end))
             end = middle
         else:
-            path.append(root_of(leaves[start:middle]))
+            path.append(tree.subtree(start, middle))
             start = middle
     if start:
-        path.append(root_of(leaves[start:end]))
+        path.append(tree.subtree(start, end))
     return path[::-1]
 
 

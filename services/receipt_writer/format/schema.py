@@ -321,13 +321,14 @@ def _table(*layers: Layer) -> Mapping[str, Layer]:
 _DECISION_FILTERS = (
     "turnId specId category exitState provider=modelIdentity.provider model=modelIdentity.model verdict=reviewerVerdict"
 )
+_CALL_FILTERS = "callId client server tool exitState=state"
 _TURN_FILTERS = "turnId sessionId gateway exitState=outcome model=model.id"
 
 LAYERS: Mapping[str, Layer] = _table(
     _layer("L1", "state", "size, root and head of every other chain", "", v2=_STATE_V2),
     _layer("L3", "keys", "a key created, rotated or revoked", "event use", v2=_KEY_V2),
     _layer("L4", "builds", "a release of the product", "version verdict=gateVerdict", v2=_BUILD_V2),
-    _layer("L5", "calls", "one tool call served outside a turn", "callId client server tool exitState=state", v2=_CALL_V2),
+    _layer("L5", "calls", "one tool call served outside a turn", _CALL_FILTERS, v2=_CALL_V2),
     _layer("L6", "reviews", "a reviewer's verdict on a decision", "callId reviewer verdict", v2=_REVIEW_V2),
     _layer("L7", "regenerations", "one run that rebuilt state.json", "reason", v2=_REGENERATION_V2),
     _layer("L10", "turns", "one agent turn's receipt", _TURN_FILTERS, v2=_TURN_V2),

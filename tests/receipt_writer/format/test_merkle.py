@@ -14,6 +14,7 @@ from receipt_writer.format.errors import TreeError
 from receipt_writer.format.merkle import (
     EMPTY_ROOT,
     Frontier,
+    Tree,
     consistency_path,
     inclusion_path,
     leaf_hash,
@@ -27,6 +28,7 @@ from tests.receipt_writer.format.material import shared_data, vector_json, vecto
 
 LARGEST = 300
 LEAVES = trees.numbered_leaves(LARGEST)
+TREE = Tree(LEAVES)
 sizes = st.integers(1, LARGEST)
 
 
@@ -74,7 +76,7 @@ def test_a_frontier_that_does_not_fit_its_size_is_refused(size: int, peaks: tupl
 def test_inclusion_paths_are_those_of_the_definition_and_verify(size: int, data: st.DataObject) -> None:
     """RF-16."""
     index = data.draw(st.integers(0, size - 1))
-    path = inclusion_path(LEAVES, index, size)
+    path = inclusion_path(TREE, index, size)
     assert path == trees.audit_path(index, LEAVES[:size])
     assert verify_inclusion(LEAVES[index], index, size, path, root(size))
 
@@ -83,7 +85,7 @@ def test_inclusion_paths_are_those_of_the_definition_and_verify(size: int, data:
 def test_consistency_paths_are_those_of_the_definition_and_verify(a: int, b: int) -> None:
     """RF-16."""
     smaller, larger = sorted((a, b))
-    path = consistency_path(LEAVES, smaller, larger)
+    path = consistency_path(TREE, smaller, larger)
     assert path == trees.consistency_proof(smaller, LEAVES[:larger])
     assert verify_consistency(smaller, larger, path, root(smaller), root(larger))
 
@@ -95,11 +97,11 @@ def test_the_proofs_of_the_vectors_are_made_and_accepted() -> None:
     assert [root_of(leaves[:size]) for size in range(len(roots))] == roots
     for row in known["inclusion"]:
         path = [bytes.fromhex(node) for node in row["path"]]
-        assert inclusion_path(leaves, row["index"], row["size"]) == path
+        assert inclusion_path(Tree(leaves), row["index"], row["size"]) == path
         assert verify_inclusion(leaves[row["index"]], row["index"], row["size"], path, roots[row["size"]])
     for row in known["consistency"]:
         path = [bytes.fromhex(node) for node in row["path"]]
-        assert consistency_path(leaves, row["from"], row["to"]) == path
+        assert consistency_path(Tree(leaves), row["from"], row["to"]) == path
         assert verify_consistency(row["from"], row["to"], path, roots[row["from"]], roots[row["to"]])
 
 
@@ -109,7 +111,7 @@ def test_the_inclusion_proof_of_a_receipt_is_that_of_the_vectors() -> None:
     index, size = known["id"] - 1, known["size"]
     assert leaves[index].hex() == known["leafHash"]
     assert root_of(leaves[:size]).hex() == known["rootHash"]
-    path = inclusion_path(leaves, index, size)
+    path = inclusion_path(Tree(leaves), index, size)
     assert [node.hex() for node in path] == known["path"]
     assert verify_inclusion(leaves[index], index, size, path, bytes.fromhex(known["rootHash"]))
 
@@ -118,7 +120,7 @@ def test_the_inclusion_proof_of_a_receipt_is_that_of_the_vectors() -> None:
 def test_a_proof_for_another_place_size_leaf_or_root_does_not_hold(size: int, data: st.DataObject) -> None:
     index = data.draw(st.integers(0, size - 1))
     other_index = data.draw(st.integers(-1, LARGEST).filter(lambda other: other != index))
-    path = inclusion_path(LEAVES, index, size)
+    path = inclusion_path(TREE, index, size)
     leaf, tree = LEAVES[index], root(size)
     assert not verify_inclusion(leaf, other_index, size, path, tree)
     assert not verify_inclusion(LEAVES[index - 1], index, size, path, tree) or size == 1
@@ -133,7 +135,7 @@ def test_a_proof_for_another_place_size_leaf_or_root_does_not_hold(size: int, da
 @given(sizes, sizes)
 def test_a_consistency_proof_for_other_sizes_or_roots_does_not_hold(a: int, b: int) -> None:
     smaller, larger = sorted((a, b))
-    path = consistency_path(LEAVES, smaller, larger)
+    path = consistency_path(TREE, smaller, larger)
     older, newer = root(smaller), root(larger)
     assert not verify_consistency(smaller, larger, path, bytes(32), newer)
     assert not verify_consistency(smaller, larger, path, older, bytes(32))
@@ -148,13 +150,13 @@ def test_a_consistency_proof_for_other_sizes_or_roots_does_not_hold(a: int, b: i
 @pytest.mark.parametrize(("index", "size"), [(-1, 1), (0, 0), (1, 1), (0, LARGEST + 1)])
 def test_there_is_no_inclusion_path_outside_the_tree(index: int, size: int) -> None:
     with pytest.raises(TreeError, match="has no proof"):
-        inclusion_path(LEAVES, index, size)
+        inclusion_path(TREE, index, size)
 
 
 @pytest.mark.parametrize(("smaller", "larger"), [(0, 1), (2, 1), (1, LARGEST + 1), (-1, 1)])
 def test_there_is_no_consistency_path_outside_the_tree(smaller: int, larger: int) -> None:
     with pytest.raises(TreeError, match="have no proof"):
-        consistency_path(LEAVES, smaller, larger)
+        consistency_path(TREE, smaller, larger)
 
 
 def public_cases(kind: str) -> list[tuple[Path, dict[str, Any]]]:
