@@ -248,6 +248,7 @@ def test_terminal_control_characters_are_shown_and_not_sent(commands: Commands) 
 
 
 def test_prove_prints_a_tlog_proof_that_holds(filled: Commands) -> None:
+    """RF-32."""
     text = filled.run("prove", "2", "--chain", "decisions").out
     top, _, note = text.partition("\n\n")
     title, extra, index, *hashes = top.split("\n")

@@ -14,7 +14,7 @@ PAGE = (ROOT / "docs" / "receipt-format.md").read_text(encoding="utf-8")
 PROSE = " ".join(PAGE.split())
 RULES = re.findall(r"^\*\*(RF-[0-9]+)\b", PAGE, flags=re.MULTILINE)
 SOURCES = sorted(Path(receipt_writer.format.__file__).parent.glob("*.py"))
-TESTS = sorted(Path(__file__).parent.glob("test_*.py"))
+TESTS = sorted(Path(__file__).parents[1].rglob("test_*.py"))
 
 
 def rules_named_in(files: list[Path]) -> set[str]:

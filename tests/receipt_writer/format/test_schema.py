@@ -208,6 +208,17 @@ def test_the_drafts_of_interrupted_turns_and_cancelled_calls_are_within_the_tabl
     layer("L12").form("v2").draft.conform(decision_draft(exitState="failed_closed", schemaValid=False))
 
 
+def test_a_state_and_the_run_that_made_it_are_within_the_table() -> None:
+    """RF-30."""
+    rows = [{"chain": "keys", "size": 2, "rootHash": "1" * 64, "headHash": "2" * 64}]
+    assert layer("L1").form("v2").draft.conform({"chains": rows}) == {"chains": rows}
+    run = {"reason": "key_changed", "stateId": 1, "chains": 1, "entries": 2}
+    assert layer("L7").form("v2").draft.conform(run) == run
+    for wrong in ({"stateId": 0}, {"reason": "bored"}, {"entries": -1}):
+        with pytest.raises(SchemaError):
+            layer("L7").form("v2").draft.conform(run | wrong)
+
+
 def test_the_page_shows_every_member_of_the_table() -> None:
     """RF-8: `docs/receipt-format.md` names each member and each choice."""
     page = (ROOT / "docs" / "receipt-format.md").read_text(encoding="utf-8")
