@@ -11,6 +11,7 @@ FormatError                     base; `check` is the check that failed, as a ver
 ├── UnsafeKeyError              a public key that implementations would judge differently
 ├── UnsafeSignatureError        a signature that implementations would judge differently
 ├── TreeError                   an index or a size outside the tree
+├── ProofError                  a text that is no proof of one entry
 ├── CheckpointError             a note that is no checkpoint of this chain under a trusted key
 └── PolicyError                 a trust policy that cannot be used
 
@@ -110,6 +111,12 @@ class UnsafeSignatureError(FormatError):
 
 class TreeError(FormatError):
     """An index or a size outside the tree."""
+
+    check = "proof"
+
+
+class ProofError(FormatError):
+    """A text that is no proof of one entry; the message says which part is wrong."""
 
     check = "proof"
 
