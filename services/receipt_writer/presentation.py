@@ -1,12 +1,11 @@
 """What the command line prints: one JSON document a command for programs, tables and short lines for people."""
 
-import base64
 import json
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from receipt_writer.format.merkle import inclusion_path
+from receipt_writer.format.proof import prove_entry
 from receipt_writer.index import ChainIndex
 from receipt_writer.offline import Finding
 from receipt_writer.query import StoredEntry
@@ -66,21 +65,19 @@ def print_finding(finding: Finding) -> None:
         sys.stdout.write(f"  {finding.fault}\n")
 
 
-def proof_text(index: ChainIndex, entry: StoredEntry, size: int, note: str) -> str:
+def proof_text(index: ChainIndex, entry: StoredEntry, note: str) -> str:
     """Return the C2SP tlog-proof of an entry under a checkpoint; `extra` carries the entry's line."""
-    path = inclusion_path(index.leaves, entry.id - 1, size)
-    hashes = "".join(f"{_base64(one)}\n" for one in path)
-    return f"c2sp.org/tlog-proof@v1\nextra {_base64(entry.line)}\nindex {entry.id - 1}\n{hashes}\n{note}"
+    return prove_entry(index.tree, entry.id, entry.line, note).text()
 
 
-def proof_document(index: ChainIndex, entry: StoredEntry, size: int, note: str) -> dict[str, object]:
+def proof_document(index: ChainIndex, entry: StoredEntry, note: str) -> dict[str, object]:
     """Return the same proof as JSON members."""
-    path = inclusion_path(index.leaves, entry.id - 1, size)
+    proof = prove_entry(index.tree, entry.id, entry.line, note)
     return {
         "id": entry.id,
-        "size": size,
-        "leafHash": index.leaves[entry.id - 1].hex(),
-        "path": [one.hex() for one in path],
+        "size": proof.checkpoint.checkpoint.size,
+        "leafHash": index.tree[proof.index].hex(),
+        "path": [node.hex() for node in proof.path],
         "checkpoint": note,
         "line": entry.line.decode(),
     }
@@ -101,7 +98,3 @@ def _print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def _shown(text: str) -> str:
     """Return text that cannot steer a terminal."""
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()

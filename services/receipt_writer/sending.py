@@ -66,7 +66,7 @@ def _covered(opened: OfflineChain, entry: StoredEntry) -> Covered | None:
     except NotPossibleYetError:
         return None
     root = parse_note(note).checkpoint.root_hash.hex()
-    return Covered(size, root, proof_text(opened.index, entry, size, note))
+    return Covered(size, root, proof_text(opened.index, entry, note))
 
 
 def _decisions(folder: Path, turn: dict[str, Any]) -> list[dict[str, Any]]:

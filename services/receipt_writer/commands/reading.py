@@ -119,11 +119,11 @@ def prove(
 
     with open_chain(receipts_folder(home, tenant), layer_of(chain)) as opened:
         found = opened.entry(opened.id_of(entry))
-        note, size = require_covered(opened, found)
+        note, _ = require_covered(opened, found)
         if as_json:
-            print_json(proof_document(opened.index, found, size, note))
+            print_json(proof_document(opened.index, found, note))
         else:
-            sys.stdout.write(proof_text(opened.index, found, size, note))
+            sys.stdout.write(proof_text(opened.index, found, note))
 
 
 def checkpoint(

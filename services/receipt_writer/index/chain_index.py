@@ -72,11 +72,6 @@ class ChainIndex:
         """All that growing the tree needs to know of it, as a value."""
         return self.tree.frontier()
 
-    @property
-    def leaves(self) -> Tree:
-        """The tree's leaf hashes."""
-        return self.tree
-
     def add(self, fields: Mapping[str, object], line: bytes, head: Head) -> None:
         """Remember the next entry: its body's members, its line, and the head it makes."""
         self.tree.append(leaf_hash(line))
