@@ -9,7 +9,8 @@ import pytest
 
 from receipt_writer.errors import KeyFileError
 from receipt_writer.format.signing import verify
-from receipt_writer.signers.file import create_key, load_key
+from receipt_writer.signers.file import FileCustody, Passphrase, create_key, load_key
+from receipt_writer.signers.sealing import Limits
 from receipt_writer.storage.filesystem import OsFileSystem
 from tests.receipt_writer.parts import WatchedFiles
 
@@ -104,3 +105,75 @@ def test_a_key_does_not_show_itself(tmp_path: Path) -> None:
     seed = json.loads((tmp_path / "entry.key").read_bytes())["seed"]
     assert seed not in repr(key)
     assert "SigningKey" not in repr(key)
+
+
+LOCK = Passphrase(b"correct horse", Limits(1, 8192))
+
+
+def test_a_locked_key_opens_with_its_passphrase_only(tmp_path: Path) -> None:
+    made = create_key(OsFileSystem(), tmp_path / "entry.key", "entry", LOCK)
+    content = json.loads((tmp_path / "entry.key").read_bytes())
+    assert "seed" not in content
+    assert (content["sealed"]["opsLimit"], content["sealed"]["memLimitBytes"]) == (1, 8192)
+    assert load_key(tmp_path / "entry.key", "entry", Passphrase(b"correct horse")).public_key == made.public_key
+    with pytest.raises(KeyFileError, match=r"passphrase does not open .*; give the right one in PROMETHEUS_RECEIPTS_P"):
+        load_key(tmp_path / "entry.key", "entry", Passphrase(b"wrong"))
+    with pytest.raises(KeyFileError, match=r"locked with a passphrase; give it in PROMETHEUS_RECEIPTS_PASSPHRASE or"):
+        load_key(tmp_path / "entry.key", "entry")
+
+
+@pytest.mark.parametrize("change", [{"kdf": "md5"}, {"salt": "AA"}, {"opsLimit": 10**9}, {"box": "AAAA"}])
+def test_a_damaged_lock_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    create_key(OsFileSystem(), tmp_path / "entry.key", "entry", LOCK)
+    content = json.loads((tmp_path / "entry.key").read_bytes())
+    (tmp_path / "entry.key").write_text(json.dumps(content | {"sealed": content["sealed"] | change}))
+    with pytest.raises(KeyFileError, match=r"no entry key file|does not open"):
+        load_key(tmp_path / "entry.key", "entry", LOCK)
+
+
+def test_a_plain_key_is_read_beside_a_passphrase_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    made = create_key(OsFileSystem(), tmp_path / "entry.key", "entry")
+    assert load_key(tmp_path / "entry.key", "entry", LOCK).public_key == made.public_key
+    assert "is not locked, although a passphrase is given" in caplog.text
+
+
+@pytest.mark.parametrize("lock", [None, LOCK])
+def test_a_custody_takes_one_key_over_by_the_next(tmp_path: Path, lock: Passphrase | None) -> None:
+    custody = FileCustody(OsFileSystem(), tmp_path / "entry.key", "entry", lock)
+    assert (custody.exists(), custody.load_next()) == (False, None)
+    first = custody.create()
+    assert custody.exists()
+    dropped, following = custody.prepare_next(), custody.prepare_next()
+    assert len({first.public_key, dropped.public_key, following.public_key}) == 3
+    assert custody.load().public_key == first.public_key
+    read = custody.load_next()
+    assert read is not None
+    assert read.public_key == following.public_key
+    custody.promote_next()
+    assert custody.load().public_key == following.public_key
+    assert [path.name for path in tmp_path.iterdir()] == ["entry.key"]
+    assert stat.S_IMODE((tmp_path / "entry.key").stat().st_mode) == 0o600
+    assert ("sealed" in json.loads((tmp_path / "entry.key").read_bytes())) == (lock is not None)
+
+
+def test_a_prepared_key_can_be_dropped(tmp_path: Path) -> None:
+    custody = FileCustody(OsFileSystem(), tmp_path / "entry.key", "entry")
+    first = custody.create()
+    custody.prepare_next()
+    custody.discard_next()
+    custody.discard_next()
+    assert custody.load_next() is None
+    assert custody.load().public_key == first.public_key
+
+
+@pytest.mark.parametrize("fails", [("replace", "entry.key"), ("sync_folder", "receipts")])
+def test_a_disk_that_refuses_the_change_is_told(tmp_path: Path, fails: tuple[str, str]) -> None:
+    folder = tmp_path / "receipts"
+    folder.mkdir()
+    files = WatchedFiles()
+    custody = FileCustody(files, folder / "entry.key", "entry")
+    custody.create()
+    custody.prepare_next()
+    files.fails = fails
+    with pytest.raises(KeyFileError, match="could not take the place"):
+        custody.promote_next()
