@@ -61,8 +61,21 @@ def _check_search(settings: Settings) -> str:
     return check(settings)
 
 
+def _build_messages(settings: Settings) -> "FastMCP[Any]":
+    from tools_mcp.messages.server import build
+
+    return build(settings)
+
+
+def _check_messages(settings: Settings) -> str:
+    from tools_mcp.messages.outbox import check
+
+    return check(settings)
+
+
 SERVERS = (
     Server("calendar", "events in a folder of iCalendar files", _build_calendar, _check_calendar),
     Server("notes", "Markdown notes in a folder that Obsidian can open", _build_notes, _check_notes),
     Server("search", "web search, without a key or through SearXNG", _build_search, _check_search),
+    Server("messages", "drafts of messages in an outbox, never sent", _build_messages, _check_messages),
 )

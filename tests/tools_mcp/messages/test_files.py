@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from email import message_from_bytes
+from email.policy import default
+from zoneinfo import ZoneInfo
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools_mcp.messages.files import SUFFIXES, decode, encode, file_stem
+from tools_mcp.messages.model import Channel, Draft
+from tools_mcp.texts import many_lines, one_line
+
+NINE = datetime(2026, 12, 1, 9, 0, tzinfo=ZoneInfo("Europe/Berlin"))
+SOME = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+RECIPIENT = SOME.map(lambda text: one_line(text, "to", 400).replace(",", "")).filter(bool)
+SUBJECT = SOME.map(lambda text: one_line(text, "subject", 400))
+BODY = SOME.map(lambda text: many_lines(text, "body", 400).strip("\n")).filter(lambda text: bool(text.strip()))
+
+
+def draft(channel: Channel = "email", to: tuple[str, ...] = ("ana@example.org",), **fields: str) -> Draft:
+    return Draft(channel, to, fields.get("subject", "Hello"), fields.get("body", "See you at nine."), NINE, "")
+
+
+@given(
+    channel=st.sampled_from(list(SUFFIXES)), to=st.lists(RECIPIENT, min_size=1, max_size=3), subject=SUBJECT, body=BODY
+)
+def test_a_draft_is_read_back_as_it_was_written(channel: Channel, to: list[str], subject: str, body: str) -> None:
+    made = Draft(channel, tuple(to), subject, body, NINE, "ab" * 32)
+    assert decode(encode(made), SUFFIXES[channel]) == made
+
+
+def test_an_email_is_a_message_that_mail_programs_open_as_unsent() -> None:
+    content = encode(draft(to=("Ana <ana@example.org>", "bo@example.org"), subject="Grüße", body="Schön.\n\nBis bald"))
+    message = message_from_bytes(content, policy=default)
+    assert [address.addr_spec for address in message["To"].addresses] == ["ana@example.org", "bo@example.org"]
+    assert (message["Subject"], message["X-Unsent"]) == ("Grüße", "1")
+    body = message.get_body(("plain",))
+    assert body is not None
+    assert body.get_content().replace("\r\n", "\n") == "Schön.\n\nBis bald\n"
+    assert content.isascii()
+    assert b"\n" not in content.replace(b"\r\n", b"")
+
+
+@pytest.mark.parametrize("field", ["to", "subject"])
+def test_a_line_break_cannot_smuggle_a_header_in(field: str) -> None:
+    hostile = one_line("x\r\nBcc: everybody@example.org", field, 300)
+    made = draft(to=(hostile,)) if field == "to" else draft(subject=hostile)
+    message = message_from_bytes(encode(made), policy=default)
+    assert message["Bcc"] is None
+
+
+def test_other_channels_are_markdown_with_front_matter_that_yaml_reads() -> None:
+    content = encode(draft("chat", to=("#general: news",), body="Hi all")).decode()
+    _, head, body = content.split("---\n", 2)
+    assert yaml.safe_load(head)["to"] == ["#general: news"]
+    assert body == "\nHi all\n"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff", b"To: a\r\n\r\nhi", b"---\nto: [\n---\n\nx\n", b"---\nto: 1\n---\n\nx\n"]
+)
+@pytest.mark.parametrize("suffix", [".eml", ".md"])
+def test_a_file_that_is_no_draft_of_ours_is_passed_over(content: bytes, suffix: str) -> None:
+    assert decode(content, suffix) is None
+
+
+@given(st.binary(max_size=200), st.sampled_from([".eml", ".md"]))
+def test_no_bytes_break_the_reader(content: bytes, suffix: str) -> None:
+    assert decode(content, suffix) is None
+
+
+@given(RECIPIENT)
+def test_a_file_name_is_harmless_whoever_the_message_goes_to(name: str) -> None:
+    stem = file_stem(draft(to=(name,)))
+    assert re.fullmatch(r"2026-12-01-090000-[\w.-]+", stem)
+    assert len(stem.encode()) < 90
+    assert not stem.partition("090000-")[2].startswith(".")
