@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from receipt_writer.format.canonical import MAX_LINE_BYTES
-from receipt_writer.storage.filesystem import FileSystem, write_all
+from receipt_writer.storage.filesystem import FileSystem, write_all, write_all_at
 
 _CHUNK_BYTES = 1 << 20
 
@@ -116,7 +116,8 @@ class ChainFile:
                 part = self.read_bytes(start, min(start + _CHUNK_BYTES, end))
                 if not part:
                     raise OSError("the file has become shorter")
-                start += self._files.write_at(handle, part, start)
+                write_all_at(self._files, handle, part, start)
+                start += len(part)
         finally:
             self._files.close(handle)
 

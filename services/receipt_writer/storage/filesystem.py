@@ -3,6 +3,7 @@
 import fcntl
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -155,9 +156,25 @@ def write_all(files: FileSystem, handle: int, data: bytes) -> None:
     Raises:
         OSError: The disk refused; a part of `data` may be in the file.
     """
-    view = memoryview(data)
-    while view:
-        view = view[files.write(handle, bytes(view) if len(view) < len(data) else data) :]
+    _write_rest(data, lambda part, _: files.write(handle, part))
+
+
+def write_all_at(files: FileSystem, handle: int, data: bytes, offset: int) -> None:
+    """Overwrite every byte in place, as `write_all` writes.
+
+    Raises:
+        OSError: The disk refused; a part of `data` may be in the file.
+    """
+    _write_rest(data, lambda part, done: files.write_at(handle, part, offset + done))
+
+
+def _write_rest(data: bytes, write: Callable[[bytes, int], int]) -> None:
+    done = 0
+    while done < len(data):
+        written = write(data[done:] if done else data, done)
+        if written <= 0:  # a disk that takes nothing and names no error would be asked for ever
+            raise OSError("the disk takes no more bytes")
+        done += written
 
 
 def replace_file(files: FileSystem, path: Path, data: bytes) -> None:

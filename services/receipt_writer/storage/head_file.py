@@ -15,7 +15,7 @@ from pathlib import Path
 
 from receipt_writer.errors import LedgerDamagedError
 from receipt_writer.format.signing import Signer, pae, verify
-from receipt_writer.storage.filesystem import FileSystem, create_file
+from receipt_writer.storage.filesystem import FileSystem, create_file, write_all_at
 
 SLOT_BYTES = 4096
 """One slot: a page and a disk block, room for all twelve chains."""
@@ -124,9 +124,7 @@ class HeadFile:
         """Make a record the commit point, for every process from now on; `sync` makes it so for power cuts, too."""
         content = encode_slot(record, self._signer, self._slot)
         offset = self._slot * SLOT_BYTES
-        written = 0
-        while written < len(content):
-            written += self._files.write_at(self._handle, content[written:], offset + written)
+        write_all_at(self._files, self._handle, content, offset)
         self._known = self._known[:offset] + content + self._known[offset + SLOT_BYTES :]
         self.record, self._newest = record, self._slot
 

@@ -3,11 +3,20 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from receipt_writer.storage.filesystem import OsFileSystem, create_file, read_whole, replace_file, write_all
+from receipt_writer.storage.filesystem import (
+    FileSystem,
+    OsFileSystem,
+    create_file,
+    read_whole,
+    replace_file,
+    write_all,
+    write_all_at,
+)
 from tests.receipt_writer.parts import WatchedFiles
 
 
@@ -108,4 +117,27 @@ def test_a_lock_is_refused_while_another_process_has_it_and_free_after_its_death
     holder.kill()
     holder.join()
     assert files.lock(handle)
+    files.close(handle)
+
+
+class FullFiles(OsFileSystem):
+    """Real files that take no byte and name no error."""
+
+    def write(self, handle: int, data: bytes) -> int:
+        return super().write(handle, data[:0])
+
+    def write_at(self, handle: int, data: bytes, offset: int) -> int:
+        return super().write_at(handle, data[:0], offset)
+
+
+@pytest.mark.parametrize(
+    "write", [lambda files, handle: write_all(files, handle, b"x"), lambda files, h: write_all_at(files, h, b"x", 0)]
+)
+def test_a_disk_that_takes_nothing_is_an_error_and_not_asked_for_ever(
+    tmp_path: Path, write: Callable[[FileSystem, int], None]
+) -> None:
+    files = FullFiles()
+    handle = files.open(tmp_path / "f")
+    with pytest.raises(OSError, match="takes no more bytes"):
+        write(files, handle)
     files.close(handle)
