@@ -56,37 +56,16 @@ class ConsistencyProof:
     to_root: bytes
 
 
-class _Growth:
-    """Wakes those who wait for a chain to grow. Belongs to one event loop."""
-
-    def __init__(self) -> None:
-        self._waiting: set[asyncio.Future[None]] = set()
-
-    async def wait(self) -> None:
-        """Return when the chain has grown."""
-        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.add(told)
-        try:
-            await told
-        finally:
-            self._waiting.discard(told)
-
-    def tell(self) -> None:
-        """Say that the chain has grown."""
-        while self._waiting:
-            told = self._waiting.pop()
-            if not told.done():
-                told.set_result(None)
-
-
 class Queries:
-    """Answers about committed entries. Reads run beside the commits and never wait for them."""
+    """Answers about committed entries. Reads run beside the commits and never wait for them.
+
+    Attributes:
+        growth: Wakes who waits for new entries or checkpoints of any chain.
+    """
 
     def __init__(self, ledger: Ledger, store: EntryStore, checkpoints: Checkpoints) -> None:
         self._ledger, self._store, self._checkpoints = ledger, store, checkpoints
-        self._growth = {layer: _Growth() for layer in ledger.indexes}
-        for layer, index in ledger.indexes.items():
-            index.on_growth = self._growth[layer].tell
+        self.growth = checkpoints.growth
 
     def head(self, layer: str) -> Head:
         """Return the newest entry's id, hash and time."""
@@ -125,12 +104,9 @@ class Queries:
             for entry in entries:
                 yield entry
 
-    async def changed(self, layer: str, beyond: int) -> Head:
-        """Return the head as soon as the chain has more than `beyond` entries, all of them durable."""
-        index = self._ledger.indexes[layer]
-        while index.head.size <= beyond:
-            await self._growth[layer].wait()
-        return index.head
+    def checkpoint_size(self, layer: str) -> int:
+        """Return how many entries the newest checkpoint covers, 0 when there is none."""
+        return self._checkpoints.size(layer)
 
     async def checkpoint(self, layer: str, *, fresh: bool) -> tuple[str, int]:
         """Return the newest checkpoint's note and size, after making one of the present head when `fresh`.

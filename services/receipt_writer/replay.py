@@ -7,14 +7,16 @@ no signature check. From there on every line is judged in full. (Spec section 10
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, islice
 
 from receipt_writer.errors import LedgerBehindError, LedgerDamagedError
 from receipt_writer.format.chain import Head, check_link
 from receipt_writer.format.checkpoint import Checkpoint, verify_note
 from receipt_writer.format.entry import parse_line
 from receipt_writer.format.errors import CheckpointError, FormatError
+from receipt_writer.format.merkle import leaf_hash
 from receipt_writer.format.policy import TrustedKey
-from receipt_writer.index import ChainIndex
+from receipt_writer.index import ChainIndex, Rows
 from receipt_writer.storage.protocol import Mark
 
 
@@ -25,9 +27,13 @@ def replay_chain(
     *,
     checkpoint: Checkpoint | None,
     committed: Mark | None,
+    kept: Iterable[Rows] = (),
     check_all: bool = False,
 ) -> None:
     """Fill an empty index from a chain's lines; `check_all` judges the lines under the checkpoint in full as well.
+
+    `kept` are rows that the checkpoint key vouches for, from entry 1 on. Where they are about these very lines, and
+    under the checkpoint, they spare the parsing of the lines; where they are not they are passed over.
 
     Raises:
         LedgerDamagedError: A line, the root at the checkpoint, or the hash at the commit point is not what was signed.
@@ -35,6 +41,7 @@ def replay_chain(
     """
     source = iter(lines)
     if checkpoint and checkpoint.size:
+        source = chain(_adopt(index, source, kept, checkpoint.size, committed), source)
         add = partial(add_checked, keys=keys) if check_all else add_unchecked
         _replay_under_checkpoint(index, source, checkpoint, committed, add)
     for line in source:
@@ -94,22 +101,43 @@ def _replay_under_checkpoint(
     committed: Mark | None,
     add: Callable[[ChainIndex, bytes], None],
 ) -> None:
-    chain = index.layer.chain
-    for line in source:
+    name = index.layer.chain
+    for line in islice(source, checkpoint.size - index.head.size):
         add(index, line)
         _require_commit_point(index, committed)
-        if index.head.size == checkpoint.size:
-            break
-    else:
+    if index.head.size < checkpoint.size:
         raise LedgerBehindError(
-            f"The chain {chain} ends with entry {index.head.size}, but its checkpoint was signed over "
+            f"The chain {name} ends with entry {index.head.size}, but its checkpoint was signed over "
             f"{checkpoint.size} entries; put the newer copy back."
         )
     if index.tree.root() != checkpoint.root_hash:
         raise LedgerDamagedError(
-            f"The first {checkpoint.size} entries of the chain {chain} are not those its checkpoint was signed over; "
+            f"The first {checkpoint.size} entries of the chain {name} are not those its checkpoint was signed over; "
             f"receipt-writer fsck names the first bad one."
         )
+
+
+def _adopt(
+    index: ChainIndex, source: Iterator[bytes], kept: Iterable[Rows], size: int, committed: Mark | None
+) -> list[bytes]:
+    """Take kept rows over as long as they are about the lines that stand there; return the lines read in vain."""
+    for rows in kept:
+        first, last = index.head.size + 1, index.head.size + len(rows)
+        if last > size:
+            break
+        lines = list(islice(source, len(rows)))
+        if b"".join(map(leaf_hash, lines)) != rows.leaves:
+            return lines
+        if committed and first <= committed.size <= last:
+            _require_hash(index, head_of(lines[committed.size - first], committed.size), committed)
+        index.adopt(rows, head_of(lines[-1], last))
+    return []
+
+
+def head_of(line: bytes, size: int) -> Head:
+    """Return the head that a line makes which is known to be a good one."""
+    members = json.loads(line)
+    return Head(size, members["hash"], members["recordedAtMs"])
 
 
 def add_unchecked(index: ChainIndex, line: bytes) -> None:
@@ -120,8 +148,7 @@ def add_unchecked(index: ChainIndex, line: bytes) -> None:
     """
     try:
         members = json.loads(line)
-        head = Head(index.head.size + 1, str(members["hash"]), int(members["recordedAtMs"]))
-        index.add(members, line, head)
+        index.add(members, line, Head(index.head.size + 1, str(members["hash"]), int(members["recordedAtMs"])))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise _damaged(index, "It is not a line of a ledger") from error
 
@@ -141,8 +168,13 @@ def add_checked(index: ChainIndex, line: bytes, keys: Sequence[TrustedKey]) -> N
 
 
 def _require_commit_point(index: ChainIndex, committed: Mark | None) -> None:
-    if committed and index.head.size == committed.size and index.head.hash != committed.hash:
-        raise _damaged(index, "Its hash is not the committed one", ahead=0)
+    if committed and index.head.size == committed.size:
+        _require_hash(index, index.head, committed)
+
+
+def _require_hash(index: ChainIndex, head: Head, committed: Mark) -> None:
+    if head.hash != committed.hash:
+        raise _damaged(index, "Its hash is not the committed one", ahead=head.size - index.head.size)
 
 
 def _damaged(index: ChainIndex, why: str, ahead: int = 1) -> LedgerDamagedError:

@@ -5,13 +5,14 @@ import re
 import pytest
 
 from receipt_writer.errors import LedgerBehindError, LedgerDamagedError
+from receipt_writer.format.chain import Head
 from receipt_writer.format.checkpoint import Checkpoint, sign_checkpoint
 from receipt_writer.format.entry import Entry
 from receipt_writer.format.merkle import leaf_hash, root_of
 from receipt_writer.format.policy import TrustedKey
 from receipt_writer.format.schema import LAYERS
-from receipt_writer.index import ChainIndex
-from receipt_writer.replay import read_checkpoint, replay_chain
+from receipt_writer.index import BLOCK_ENTRIES, ChainIndex, Rows
+from receipt_writer.replay import add_unchecked, read_checkpoint, replay_chain
 from receipt_writer.storage.protocol import Mark
 from tests.receipt_writer.format.material import SeedSigner, decision_chain
 from tests.receipt_writer.parts import decision, ulid
@@ -53,7 +54,7 @@ def flipped(line: bytes, at: int) -> bytes:
 def test_the_index_is_the_same_whatever_the_checkpoint_covers(size: int | None) -> None:
     index = replayed(LINES, None if size is None else checkpoint(size), Mark(6, ENTRIES[-1].hash))
     assert (index.head.size, index.head.hash) == (6, ENTRIES[-1].hash)
-    assert index.frontier.root() == checkpoint(6).root_hash
+    assert index.tree.root() == checkpoint(6).root_hash
     assert index.id_of(ulid("c_", 3)) == 3
 
 
@@ -139,3 +140,88 @@ def test_a_stored_checkpoint_is_read_back() -> None:
 def test_a_checkpoint_that_is_not_this_chains_is_refused(note: bytes) -> None:
     with pytest.raises(LedgerDamagedError, match="checkpoint of the chain decisions cannot be used"):
         read_checkpoint(note, empty(), KEYS)
+
+
+LONG = decision_chain([decision(number) for number in range(1, 2 * BLOCK_ENTRIES + 4)], SIGNER, ORIGIN)
+LONG_LINES = [entry.line for entry in LONG]
+
+
+def kept_rows(lines: list[bytes] = LONG_LINES, size: int = len(LONG_LINES)) -> list[Rows]:
+    """Return the rows that a writer would have kept of these lines, with a checkpoint of this size."""
+    index = empty()
+    for line in lines[:size]:
+        add_unchecked(index, line)
+    return [index.rows(end - BLOCK_ENTRIES + 1, end) for end in range(BLOCK_ENTRIES, size + 1, BLOCK_ENTRIES)]
+
+
+def replayed_with(kept: list[Rows], lines: list[bytes] = LONG_LINES, committed: Mark | None = None) -> ChainIndex:
+    index = empty()
+    tree = checkpoint(len(LONG_LINES) - 1, LONG_LINES)
+    replay_chain(index, lines, KEYS, checkpoint=tree, committed=committed, kept=kept)
+    return index
+
+
+def everything(index: ChainIndex) -> tuple[Head, bytes, Rows]:
+    return index.head, index.tree.root(), index.rows(1, index.head.size)
+
+
+def test_kept_rows_give_the_same_index_without_parsing_a_line_under_them() -> None:
+    plain, spared = replayed_with([]), replayed_with(kept_rows())
+    assert everything(spared) == everything(plain)
+    assert (plain.adopted, spared.adopted) == (0, 2 * BLOCK_ENTRIES)
+    assert spared.id_of(ulid("c_", BLOCK_ENTRIES)) == BLOCK_ENTRIES
+
+
+def test_kept_rows_about_other_lines_are_passed_over() -> None:
+    others = decision_chain([decision(number, latencyMs=1) for number in range(1, 600)], SIGNER, ORIGIN)
+    first, second = kept_rows()
+    _, foreign = kept_rows([entry.line for entry in others])
+    for kept, adopted in (([first, foreign], 1), ([second, first], 0), ([foreign, second], 0), ([first], 1)):
+        index = replayed_with(kept)
+        assert everything(index) == everything(replayed_with([]))
+        assert index.adopted == adopted * BLOCK_ENTRIES
+
+
+def test_lines_that_no_checkpoint_covers_are_judged_whatever_is_kept_of_them() -> None:
+    index = empty()
+    tree = checkpoint(BLOCK_ENTRIES + 9, LONG_LINES)
+    replay_chain(index, LONG_LINES, KEYS, checkpoint=tree, committed=None, kept=kept_rows())
+    assert index.adopted == BLOCK_ENTRIES
+    spoilt = [*LONG_LINES]
+    spoilt[BLOCK_ENTRIES + 20] = spoilt[BLOCK_ENTRIES + 20].replace(b'"signature":"', b'"signature":"A', 1)
+    with pytest.raises(LedgerDamagedError, match=f"Entry {BLOCK_ENTRIES + 21} "):
+        replay_chain(empty(), spoilt, KEYS, checkpoint=tree, committed=None, kept=kept_rows(spoilt))
+    unanchored = empty()
+    replay_chain(unanchored, LONG_LINES, KEYS, checkpoint=None, committed=None, kept=kept_rows())
+    assert unanchored.adopted == 0
+
+
+@pytest.mark.parametrize("position", [0, 100, BLOCK_ENTRIES - 1, BLOCK_ENTRIES, 2 * BLOCK_ENTRIES - 1])
+def test_a_changed_line_under_kept_rows_is_never_accepted(position: int) -> None:
+    for at in range(7, len(LONG_LINES[position]), 211):
+        lines = [*LONG_LINES]
+        lines[position] = flipped(lines[position], at)
+        with pytest.raises(LedgerDamagedError):
+            replayed_with(kept_rows(), lines)
+    with pytest.raises(LedgerDamagedError):
+        replayed_with(kept_rows(), [*LONG_LINES[:position], *LONG_LINES[position + 1 :]])
+
+
+def test_rows_kept_of_changed_lines_do_not_make_them_true() -> None:
+    lines = [*LONG_LINES]
+    lines[3] = lines[3].replace(b'"latencyMs":12', b'"latencyMs":13')
+    with pytest.raises(LedgerDamagedError, match="are not those its checkpoint was signed over"):
+        replayed_with(kept_rows(lines), lines)
+
+
+@pytest.mark.parametrize("size", [1, BLOCK_ENTRIES, BLOCK_ENTRIES + 1, 2 * BLOCK_ENTRIES])
+def test_the_commit_point_is_compared_under_kept_rows_as_well(size: int) -> None:
+    assert replayed_with(kept_rows(), committed=Mark(size, LONG[size - 1].hash)).adopted == 2 * BLOCK_ENTRIES
+    with pytest.raises(LedgerDamagedError, match=f"Entry {size} .*committed"):
+        replayed_with(kept_rows(), committed=Mark(size, "f" * 64))
+
+
+def test_a_chain_shorter_than_its_checkpoint_is_behind_whatever_is_kept() -> None:
+    for length in (0, 3, BLOCK_ENTRIES, BLOCK_ENTRIES + 1, 2 * BLOCK_ENTRIES):
+        with pytest.raises(LedgerBehindError, match=f"ends with entry {length}"):
+            replayed_with(kept_rows(), LONG_LINES[:length])

@@ -2,7 +2,7 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -51,7 +51,7 @@ class ChainIndex:
     Changed by one thread only; a reader in another thread sees entries appear whole because `head` is set last.
 
     Attributes:
-        on_growth: Called after each new entry, by the thread that adds it.
+        adopted: How many entries from the first on are known by kept rows; their lines were not parsed.
     """
 
     def __init__(self, layer: Layer, substrate_id: str, tenant_id: str | None = None) -> None:
@@ -60,7 +60,7 @@ class ChainIndex:
         self.head: Head = genesis_head(self.origin)
         self.tree = Tree()
         self.key_members = layer.form(_FORM).idempotency_key
-        self.on_growth: Callable[[], object] | None = None
+        self.adopted = 0
         self._keys = KeyTable()
         self._key_column = bytearray()
         self._recorded = array("q")
@@ -74,8 +74,8 @@ class ChainIndex:
 
     def add(self, fields: Mapping[str, object], line: bytes, head: Head) -> None:
         """Remember the next entry: its body's members, its line, and the head it makes."""
-        self.tree.append(leaf_hash(line))
         self._recorded.append(head.recorded_at_ms)
+        self.tree.append(leaf_hash(line))
         self._lengths.append(len(line))
         key = self.key_of(fields)
         fingerprint = key_fingerprint(key) if key else ABSENT_KEY  # an L12 entry of form v1 has no key
@@ -85,8 +85,6 @@ class ChainIndex:
             value = _signer_of(line) if path == _SIGNER_PATH else value_at(fields, path)
             self._columns[name].extend(ABSENT_VALUE if value is None else value_fingerprint(value))
         self.head = head
-        if self.on_growth:
-            self.on_growth()
 
     def adopt(self, rows: Rows, head: Head) -> None:
         """Remember the next entries by what was kept of them, and the head that the last of them makes."""
@@ -98,6 +96,7 @@ class ChainIndex:
         self._keys.add(rows.keys, first)
         for column, values in zip(self._columns.values(), rows.values, strict=True):
             column.extend(values)
+        self.adopted += len(rows)
         self.head = head
 
     def rows(self, first: int, last: int) -> Rows:
