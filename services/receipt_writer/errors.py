@@ -8,6 +8,7 @@ ServiceError
     ├── EntryNotFoundError          no such entry                                             NOT_FOUND
     ├── NotPossibleYetError         the request cannot be met in this state                   FAILED_PRECONDITION
     ├── CredentialRefusedError      the caller's token names no tenant, or is missing         UNAUTHENTICATED
+    ├── NotAllowedError             this caller may append and read, but not change keys      PERMISSION_DENIED
     ├── QueueFullError              more work waits than the writer takes                     RESOURCE_EXHAUSTED
     ├── OutOfHandlesError           no file could be opened for now; nothing was changed      UNAVAILABLE
     ├── WriterStoppedError          the writer drains, or stopped after a storage failure     UNAVAILABLE
@@ -20,11 +21,20 @@ SetupError                          cannot start, one line on stderr, exit 2
 └── ListenError                     the address cannot be listened on
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from service_runtime.errors import ServiceError, SetupError
 
 
 class ReceiptError(ServiceError):
-    """Base of what the writer reports. The message says what happened, to which id, and what to do next."""
+    """Base of what the writer reports. The message says what happened, to which id, and what to do next.
+
+    Attributes:
+        about: The same for a program, by name: for instance the `id` to go on from. The caller knows all of it.
+    """
+
+    about: Mapping[str, str] = MappingProxyType({})
 
 
 class DraftRefusedError(ReceiptError):
@@ -49,6 +59,10 @@ class NotPossibleYetError(ReceiptError):
 
 class CredentialRefusedError(ReceiptError):
     """The caller's token names no tenant here, or one is required and there is none."""
+
+
+class NotAllowedError(ReceiptError):
+    """This caller may append and read, but not do this: it came over the network without a token."""
 
 
 class OutOfHandlesError(ReceiptError):

@@ -1,5 +1,6 @@
 """The gRPC server's life: start, serve with health and reflection, drain within two seconds."""
 
+import asyncio
 import os
 from collections.abc import Callable
 
@@ -11,8 +12,8 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 from receipt_writer.errors import ListenError
 from receipt_writer.listen import Address, TcpAddress, UnixAddress, make_way
 
-MAX_MESSAGE_BYTES = 1 << 20
-"""Largest request (1 MiB); a larger one is RESOURCE_EXHAUSTED."""
+MAX_MESSAGE_BYTES = 1 << 16
+"""Largest request: what the longest entry has. A larger one is RESOURCE_EXHAUSTED, by its length alone: unread."""
 
 _LEAVE_S = 0.25  # for calls that are being answered; appends were answered before, streams end themselves
 _REFLECTION_V1 = "grpc.reflection.v1.ServerReflection"
@@ -23,13 +24,18 @@ _OPTIONS = (
 
 
 class ReceiptServer:
-    """One listening server; `register` adds the services' own RPCs."""
+    """One listening server; `register` adds the services' own RPCs.
 
-    def __init__(self, service_name: str, register: Callable[[grpc.aio.Server], None]) -> None:
+    Attributes:
+        leaving: Set when the server takes no new work; open streams end themselves then.
+    """
+
+    def __init__(self, service_name: str, register: Callable[[grpc.aio.Server, asyncio.Event], None]) -> None:
         self._names = (service_name, health.SERVICE_NAME, reflection.SERVICE_NAME)
         self._server = grpc.aio.server(options=_OPTIONS)
         self._health = health.aio.HealthServicer()
-        register(self._server)
+        self.leaving = asyncio.Event()
+        register(self._server, self.leaving)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self._add_reflection()
 
@@ -52,7 +58,8 @@ class ReceiptServer:
         return address.target if isinstance(address, UnixAddress) else TcpAddress(address.host, port).target
 
     async def refuse_new_work(self) -> None:
-        """Tell health checks that this server is leaving or has failed; calls in progress go on."""
+        """Tell health checks that this server is leaving or has failed, and open streams to end; other calls go on."""
+        self.leaving.set()
         await self._tell(health_pb2.HealthCheckResponse.NOT_SERVING)
         await self._health.enter_graceful_shutdown()
 

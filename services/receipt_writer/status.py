@@ -1,5 +1,8 @@
 """Errors as gRPC tells them: a status code, and `google.rpc.ErrorInfo` in `grpc-status-details-bin`."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from google.protobuf import any_pb2, duration_pb2
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
@@ -12,6 +15,7 @@ from receipt_writer.errors import (
     EntryNotFoundError,
     LedgerBehindError,
     LedgerDamagedError,
+    NotAllowedError,
     NotPossibleYetError,
     OutOfHandlesError,
     QueueFullError,
@@ -20,9 +24,12 @@ from receipt_writer.errors import (
     StorageFailedError,
     WriterStoppedError,
 )
+from receipt_writer.format.errors import SchemaError, shown
 
 DOMAIN = "receipts.prometheus-agent"
 DETAILS_KEY = "grpc-status-details-bin"
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 _CODES = {
     DraftRefusedError: (StatusCode.INVALID_ARGUMENT, "DRAFT_REFUSED"),
@@ -30,6 +37,7 @@ _CODES = {
     AlreadyRecordedError: (StatusCode.ALREADY_EXISTS, "ALREADY_RECORDED"),
     EntryNotFoundError: (StatusCode.NOT_FOUND, "ENTRY_NOT_FOUND"),
     NotPossibleYetError: (StatusCode.FAILED_PRECONDITION, "NOT_POSSIBLE_YET"),
+    NotAllowedError: (StatusCode.PERMISSION_DENIED, "NOT_ALLOWED"),
     CredentialRefusedError: (StatusCode.UNAUTHENTICATED, "CREDENTIAL_REFUSED"),
     OutOfHandlesError: (StatusCode.UNAVAILABLE, "OUT_OF_HANDLES"),
     QueueFullError: (StatusCode.RESOURCE_EXHAUSTED, "QUEUE_FULL"),
@@ -45,17 +53,26 @@ def status_code(error: ReceiptError) -> StatusCode:
     return _CODES[type(error)][0]
 
 
-def status_details(error: ReceiptError) -> bytes:
-    """Return the serialised `google.rpc.Status`: the reason, and when to try again if that makes sense."""
+def status_of(error: ReceiptError, about: Mapping[str, str] = _NOTHING) -> status_pb2.Status:
+    """Return an error as `google.rpc.Status`: code, sentence, and what a program needs to act on it.
+
+    The `ErrorInfo` has the reason, and as metadata what the error itself knows and `about`, for instance `field`,
+    `layer` and `id`; a `RetryInfo` follows where the same request makes sense later.
+    """
     code, reason = _CODES[type(error)]
-    details: list[Message] = [error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN)]
+    facts = {**about, **_field_of(error), **error.about}
+    details: list[Message] = [error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN, metadata=facts)]
     if isinstance(error, QueueFullError):
         delay = duration_pb2.Duration()
         delay.FromMilliseconds(error.retry_after_ms)
         details.append(error_details_pb2.RetryInfo(retry_delay=delay))
-    number: int = code.value[0]
-    status: Message = status_pb2.Status(code=number, message=str(error), details=map(_packed, details))
-    return status.SerializeToString()
+    return status_pb2.Status(code=code.value[0], message=str(error), details=map(_packed, details))
+
+
+def _field_of(error: ReceiptError) -> dict[str, str]:
+    """Return which member of a draft broke the schema, where one did."""
+    cause = error.__cause__
+    return {"field": shown(cause.path)} if isinstance(cause, SchemaError) and cause.path else {}
 
 
 def _packed(message: Message) -> any_pb2.Any:

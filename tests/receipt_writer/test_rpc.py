@@ -155,7 +155,7 @@ async def test_an_empty_request_is_refused_in_words(live: Running) -> None:
         live.stub.BeginTurn(pb.BeginTurnRequest()),
         live.stub.GetEntry(pb.GetEntryRequest()),
         live.stub.GetHead(pb.GetHeadRequest()),
-        live.stub.GetCheckpoint(pb.GetCheckpointRequest(layer=11)),  # type: ignore[arg-type]
+        live.stub.GetCheckpoint(pb.GetCheckpointRequest(layer=9)),  # type: ignore[arg-type]
         live.stub.ProveConsistency(pb.ProveConsistencyRequest(layer=L10)),
     ):
         code, sentence, _ = await refused(call)
@@ -273,17 +273,28 @@ async def test_a_request_of_more_rows_than_an_entry_could_hold_is_refused_unread
     await live.stub.BeginTurn(begin_request(1))
     request = turn_request(1)
     request.draft.model.calls.extend([pb.CallCount()] * rows)
-    code, message, reason = await refused(live.stub.AppendTurn(request))
-    assert (code, reason) == (grpc.StatusCode.INVALID_ARGUMENT, "REQUEST_REFUSED")
-    assert f"{request.ByteSize()} bytes, more than the 65536" in message
+    with pytest.raises(grpc.aio.AioRpcError) as refusal:
+        await live.stub.AppendTurn(request)
+    assert refusal.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert "65536" in (refusal.value.details() or "")
     assert (await live.stub.AppendTurn(turn_request(1))).entry.id == 1
 
 
+async def test_the_most_rows_that_a_request_can_hold_are_refused_for_their_content(live: Running) -> None:
+    await live.stub.BeginTurn(begin_request(1))
+    request = turn_request(1)
+    request.draft.model.calls.extend([pb.CallCount()] * 32_000)
+    code, _, reason = await refused(live.stub.AppendTurn(request))
+    assert (code, reason) == (grpc.StatusCode.INVALID_ARGUMENT, "DRAFT_REFUSED")
+
+
 async def test_an_overlong_text_is_refused_in_every_request_that_writes(live: Running) -> None:
-    text = "x" * 70_000
+    text = "x" * 60_000
     for call in (
         live.stub.BeginTurn(begin_request(1, product_id=text)),
         live.stub.AppendTurn(turn_request(1, productId=text)),
         live.stub.AppendDecision(decision_request(1, productId=text)),
     ):
-        assert (await refused(call))[2] == "REQUEST_REFUSED"
+        code, sentence, reason = await refused(call)
+        assert (code, reason) == (grpc.StatusCode.INVALID_ARGUMENT, "DRAFT_REFUSED")
+        assert "60000 bytes" in sentence

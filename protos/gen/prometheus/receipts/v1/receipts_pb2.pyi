@@ -303,7 +303,14 @@ class GetEntryResponse(_message.Message):
     def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ...) -> None: ...
 
 class ListEntriesRequest(_message.Message):
-    __slots__ = ("layer", "from_id", "to_id", "turn_id", "session_id", "spec_id", "recorded_from_ms", "recorded_to_ms", "newest_first", "limit", "category", "exit_state", "model", "key")
+    __slots__ = ("layer", "from_id", "to_id", "turn_id", "session_id", "spec_id", "recorded_from_ms", "recorded_to_ms", "newest_first", "limit", "category", "exit_state", "model", "key", "members")
+    class MembersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     LAYER_FIELD_NUMBER: _ClassVar[int]
     FROM_ID_FIELD_NUMBER: _ClassVar[int]
     TO_ID_FIELD_NUMBER: _ClassVar[int]
@@ -318,6 +325,7 @@ class ListEntriesRequest(_message.Message):
     EXIT_STATE_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
+    MEMBERS_FIELD_NUMBER: _ClassVar[int]
     layer: Layer
     from_id: int
     to_id: int
@@ -332,7 +340,8 @@ class ListEntriesRequest(_message.Message):
     exit_state: str
     model: str
     key: str
-    def __init__(self, layer: _Optional[_Union[Layer, str]] = ..., from_id: _Optional[int] = ..., to_id: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., spec_id: _Optional[str] = ..., recorded_from_ms: _Optional[int] = ..., recorded_to_ms: _Optional[int] = ..., newest_first: _Optional[bool] = ..., limit: _Optional[int] = ..., category: _Optional[str] = ..., exit_state: _Optional[str] = ..., model: _Optional[str] = ..., key: _Optional[str] = ...) -> None: ...
+    members: _containers.ScalarMap[str, str]
+    def __init__(self, layer: _Optional[_Union[Layer, str]] = ..., from_id: _Optional[int] = ..., to_id: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., spec_id: _Optional[str] = ..., recorded_from_ms: _Optional[int] = ..., recorded_to_ms: _Optional[int] = ..., newest_first: _Optional[bool] = ..., limit: _Optional[int] = ..., category: _Optional[str] = ..., exit_state: _Optional[str] = ..., model: _Optional[str] = ..., key: _Optional[str] = ..., members: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class ListEntriesResponse(_message.Message):
     __slots__ = ("entry",)

@@ -157,7 +157,7 @@ class ReceiptWriterServicer:
     def AppendStream(self, request_iterator, context):
         """Appends many drafts over one stream, for about half the work of a call each. Items are answered in the order they
         were sent, each once it is durable; many may be under way at once, and the writer stops reading when the stream has
-        256 unanswered. A refused item is answered with its status and ends nothing. When the caller half-closes, what was
+        128 unanswered. A refused item is answered with its status and ends nothing. When the caller half-closes, what was
         sent is answered and the stream ends with OK. When the caller cancels, or its deadline passes, items that the
         writer has taken are still recorded; sending them again returns their bytes. When the writer drains, what it has
         taken is answered and the stream ends with UNAVAILABLE.

@@ -1,0 +1,74 @@
+"""Watch: one chain from an id on, recorded and live, with its checkpoints."""
+
+import asyncio
+
+from prometheus.receipts.v1 import receipts_pb2 as pb
+from receipt_writer.errors import NotPossibleYetError, WriterStoppedError
+from receipt_writer.index import Filter
+from receipt_writer.query import Queries
+from receipt_writer.rpc.call import Context
+from receipt_writer.rpc.messages import entry_message, layer_of
+
+_PAGE = 256  # entries that are sent before the newest checkpoint is looked at again
+
+
+class Watching:
+    """Watch.
+
+    A stream keeps the next id to send and reads entries back from the store, a few at a time, as fast as its caller
+    takes them. So a slow caller holds up nobody and makes nothing pile up, and there is neither gap nor repeat.
+    """
+
+    def __init__(self, queries: Queries, leaving: asyncio.Event) -> None:
+        self._queries, self._leaving = queries, leaving
+
+    async def watch(self, request: pb.WatchRequest, context: Context) -> None:
+        """Write entries and checkpoints until the caller goes or the writer leaves.
+
+        Raises:
+            NotPossibleYetError: The chain ends before the id ahead of `from_id`.
+            WriterStoppedError: The writer leaves; `about` has the next id.
+        """
+        layer, next_id = layer_of(request.layer), max(request.from_id, 1)
+        size = self._queries.head(layer).size
+        if next_id > size + 1:
+            raise NotPossibleYetError(
+                f"The chain ends with entry {size}, so it cannot be watched from entry {next_id} on; if it was longer "
+                "when you saw it last, entries are missing: check it against your newest checkpoint."
+            )
+        covered = 0  # size of the last checkpoint that was sent
+        while not self._leaving.is_set():
+            grown = self._queries.growth.next
+            next_id = await self._send_page(context, layer, next_id)
+            covered = await self._send_checkpoint(context, layer, next_id - 1, covered)
+            if next_id > self._queries.head(layer).size:
+                await self._wait(grown)
+        stopped = WriterStoppedError(f"The writer is shutting down; watch again from entry {next_id} on.")
+        stopped.about = {"id": str(next_id)}
+        raise stopped
+
+    async def _send_page(self, context: Context, layer: str, next_id: int) -> int:
+        async for entry in self._queries.entries(layer, Filter(from_id=next_id, limit=_PAGE)):
+            if self._leaving.is_set():
+                break
+            await context.write(pb.WatchResponse(entry=entry_message(entry)))
+            next_id = entry.id + 1
+        return next_id
+
+    async def _send_checkpoint(self, context: Context, layer: str, sent: int, covered: int) -> int:
+        if not covered < self._queries.checkpoint_size(layer) <= sent:
+            return covered
+        note, size = await self._queries.checkpoint(layer, fresh=False)
+        if not covered < size <= sent:  # a newer one took its place meanwhile; it comes when its entries were sent
+            return covered
+        await context.write(pb.WatchResponse(checkpoint=pb.GetCheckpointResponse(note=note, size=size)))
+        return size
+
+    async def _wait(self, grown: asyncio.Event) -> None:
+        """Return when some chain has grown, or the writer leaves."""
+        waiting = [asyncio.ensure_future(event.wait()) for event in (grown, self._leaving)]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waiting:
+                one.cancel()
