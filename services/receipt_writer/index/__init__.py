@@ -5,6 +5,6 @@ which spare the next start the parsing (docs/adr/0008).
 """
 
 from receipt_writer.index.chain_index import ChainIndex, Filter
-from receipt_writer.index.rows import BLOCK_ENTRIES, Rows
+from receipt_writer.index.rows import BLOCK_ENTRIES, RowKeeper, Rows
 
-__all__ = ["BLOCK_ENTRIES", "ChainIndex", "Filter", "Rows"]
+__all__ = ["BLOCK_ENTRIES", "ChainIndex", "Filter", "RowKeeper", "Rows"]

@@ -2,8 +2,10 @@
 
 from array import array
 from dataclasses import dataclass
+from typing import Protocol
 
 from receipt_writer.format.merkle import HASH_BYTES
+from receipt_writer.format.signing import Signer
 from receipt_writer.index.columns import KEY_BYTES, VALUE_BYTES
 
 BLOCK_ENTRIES = 256
@@ -48,6 +50,14 @@ class Rows:
             at += width * entries
         leaves, times, lengths, keys, *values = parts
         return cls(leaves, array("q", times), array("I", lengths), keys, tuple(values))
+
+
+class RowKeeper(Protocol):
+    """Keeps an index's rows where the next start finds them."""
+
+    def keep(self, size: int, signer: Signer) -> None:
+        """Keep the rows of the first `size` entries, which a checkpoint covers; never fails."""
+        ...
 
 
 def row_bytes(filters: int) -> int:

@@ -30,11 +30,14 @@ def index_path(folder: Path, chain: str) -> Path:
 
 
 class IndexFile:
-    """The kept rows of one chain: `rows` are read once, into an empty index; then `keep` is called now and again."""
+    """The kept rows of one chain: `rows` are read once, into an empty index; then `keep` is called now and again.
+
+    Satisfies `index.RowKeeper`.
+    """
 
     def __init__(self, files: FileSystem, path: Path, index: ChainIndex) -> None:
         """Name the file; nothing is opened, and it need not exist."""
-        self._files, self._path, self._index = files, path, index
+        self._files, self._path, self.index = files, path, index
         filters = {name: ".".join(members) for name, members in index.layer.filters.items()}
         about = {"index": _VERSION, "origin": index.origin, "byteOrder": sys.byteorder, "filters": filters}
         self._header = json.dumps(about).encode() + b"\n"
@@ -56,7 +59,7 @@ class IndexFile:
         except FileNotFoundError:
             return
         except (OSError, ValueError) as error:
-            _log.warning("The index of the chain %s cannot be read: %s.", self._index.layer.chain, error)
+            _log.warning("The index of the chain %s cannot be read: %s.", self.index.layer.chain, error)
 
     def keep(self, size: int, signer: Signer) -> None:
         """Write the rows of the whole blocks among the first `size` entries, all of which a checkpoint covers.
@@ -64,7 +67,7 @@ class IndexFile:
         A medium that refuses ends the keeping and not the writer, since nothing that was promised depends on it.
         """
         if not self._is_trimmed:
-            del self._hashes[1 + self._index.adopted // BLOCK_ENTRIES :]
+            del self._hashes[1 + self.index.adopted // BLOCK_ENTRIES :]
         if self._is_given_up or self._blocks >= size // BLOCK_ENTRIES:
             return
         try:
@@ -77,7 +80,7 @@ class IndexFile:
             reason = (error.strerror or str(error)).lower()
             _log.warning(
                 "The index of the chain %s cannot be kept (%s), so the next start takes longer.",
-                self._index.layer.chain,
+                self.index.layer.chain,
                 reason,
             )
 
@@ -111,7 +114,7 @@ class IndexFile:
 
     def _write_block(self, handle: int, signer: Signer) -> None:
         first = self._blocks * BLOCK_ENTRIES + 1
-        payload = self._index.rows(first, first + BLOCK_ENTRIES - 1).encode()
+        payload = self.index.rows(first, first + BLOCK_ENTRIES - 1).encode()
         running = hashlib.sha256(self._hashes[-1] + payload).digest()
         write_all_at(self._files, handle, payload + signer.sign(pae(_KIND, running)), self._at(self._blocks))
         self._hashes.append(running)
