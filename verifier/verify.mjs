@@ -10,7 +10,7 @@ verify.mjs: verify a receipt chain offline, with one file and no trust in whoeve
   --min-entries N       TRUNCATED below so many
   --max-age AGE         STALE when no checkpoint is as new as 90m, 24h, 7d
   --level chain|full    chain leaves the signatures out; full is the default
-  --layer L10|L12       when no policy tells it
+  --layer L1...L12      when no policy tells it
   --json                print one JSON object
   --version, --help
 
@@ -21,7 +21,6 @@ docs/receipt-format.md, whose rules are cited as RF-n. Both print the same repor
 // lines judged in parallel, the evidence from outside, the verdict and its report, the command line.
 // Bytes travel as latin1 strings, one character a byte, so that patterns, slices and offsets mean bytes.
 import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto';
-import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -29,16 +28,39 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
-const [VERSION, SELF] = ['0.1.0', fileURLToPath(import.meta.url)];
+const [VERSION, SELF] = ['0.2.0', fileURLToPath(import.meta.url)];
 // A verdict's place is its exit code (RF-22); 2 is a usage or I/O error, told on stderr without a report.
 const EXITS = 'PASS TAMPERED - UNANCHORED TRUNCATED FORKED TORN_TAIL STALE MALFORMED UNSUPPORTED'.split(' ');
 const [MAX_LINE_BYTES, MAX_STRING_BYTES, MAX_DEPTH] = [65_536, 4_096, 32];
-const [BLOCK_BYTES, PARALLEL_BYTES] = [1 << 15, 4 << 20]; // a smaller file is judged before workers would have started
+const [BLOCK_BYTES, PARALLEL_BYTES] = [1 << 18, 4 << 20]; // a smaller file is judged before workers would have started
 const MAX_KEYS_LISTED = 64; // a hostile chain may carry a key an entry; memory stays flat
 
 // --- Grammar (RF-1 to RF-9, RF-11): all members in order; only the newest form has what stands in <>; as in verify.py.
 
 const SCHEMAS = `
+L1 state v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO chains:[{chain:CHAIN size:COUNT rootHash:HASH headHash:HASH}]
+  prevHash:LINK tenantId?:TENANT
+L3 keys v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO event:created|rotated|revoked use:entry|checkpoint publicKey:KEY
+  previousKey:KEY|null reason:TEXT chains:[{chain:CHAIN atId:ORDINAL}] prevHash:LINK tenantId?:TENANT
+  previousKeySignature?:SIGNATURE publicKeySignature?:SIGNATURE
+L4 builds v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT buildId:b_ULID version:TEXT
+  artefacts:[{name:TEXT digest:HASH}] lockHash:HASH verifiers:[{name:TEXT digest:HASH}] promptVersion:TEXT
+  modelVersion:TEXT configVersion:TEXT gateVerdict:passed|failed|not_run gateReportHash:HASH|null prevHash:LINK
+  tenantId?:TENANT
+L5 calls v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT callId:c_ULID client:TEXT server:TEXT tool:TEXT
+  toolListHash:HASH argumentsHash:HASH resultHash:HASH|null state:admitted|completed|denied|failed|expired
+  latencyMs:COUNT commitment:hmac-sha256|sha256 prevHash:LINK tenantId?:TENANT
+L6 reviews v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT reviewId:r_ULID decisionId:ORDINAL decisionHash:HASH
+  callId:c_ULID reviewer:TEXT verdict:approved|rejected|amended outputHash:HASH|null commentHash:HASH|null
+  commitment:hmac-sha256|sha256 prevHash:LINK tenantId?:TENANT
+L7 regenerations v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO reason:scheduled|requested|key_changed stateId:ORDINAL chains:COUNT
+  entries:COUNT prevHash:LINK tenantId?:TENANT
 L10 turns v2
   id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT turnId:t_ULID sessionId:s_ULID
   gateway:cli|dashboard|telegram|discord|whatsapp|voice|api
@@ -48,6 +70,10 @@ L10 turns v2
   tools:[{tool:TEXT provider:TEXT status:ok|error n:COUNT costMicroUsd:COUNT|null}]
   memory:{searches:COUNT used:COUNT kept:COUNT unsent:COUNT reportId:TEXT|null}
   decisions:SPAN totalMicroUsd:COUNT traceHash:HASH commitment:hmac-sha256|sha256 prevHash:LINK tenantId?:TENANT
+L11 components v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT versionId:v_ULID kind:skill|prompt|soul|tool-manifest
+  name:TEXT version:TEXT contentHash:HASH previousHash:HASH|null source:TEXT status:seen|accepted|refused
+  prevHash:LINK tenantId?:TENANT
 L12 decisions v1 v2
   id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT specId:KEBAB specHash:HASH inputHash:HASH
   outputCanonicalHash:HASH category:classifier|extractor|drafter|router|summariser
@@ -70,7 +96,8 @@ const [BASE64_32, BASE64_64] = ['[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=', '[A-Za-z
 const TERMINALS = { // what stands in () a check needs
   ID: `(${POSITIVE})`, TIME: `(${COUNT})`, ISO: `"(${INSTANT})"`, LINK: '"([0-9a-f]{64})"', HASH: '"[0-9a-f]{64}"',
   TEXT: STRING, KEBAB: '"(?=[^"]{1,128}")[a-z0-9]+(?:-[a-z0-9]+)*"', TENANT: '"((?!-")[a-z0-9.-]{1,192})"',
-  COUNT, BOOL: '(?:true|false)', null: 'null',
+  COUNT, ORDINAL: POSITIVE, BOOL: '(?:true|false)', null: 'null', CHAIN: '"[a-z]{1,32}"',
+  KEY: `"${BASE64_32}"`, SIGNATURE: `"${BASE64_64}"`,
   SPAN: raw`\{"n":(?:0,"firstId":0,"lastId":0|${POSITIVE},"firstId":${COUNT},"lastId":${COUNT})\}`,
 };
 const ATTESTATION =
@@ -111,9 +138,17 @@ export function readLine(line, layer) {
   const match = grammar && line.length <= MAX_LINE_BYTES ? grammar.exec(line) : null;
   if (!match || !isUtf8(line) || hasLongString(line)) return null;
   const [, id, ms, iso, link, tenant = '-', hash, key, signature, signed, form] = match;
-  if (msOf(iso) !== Number(ms) || Number.isNaN(msOf(signed))) return null;
+  if (msOf(iso) !== Number(ms) || (signed !== iso && Number.isNaN(msOf(signed)))) return null;
   const body = `${line.slice(0, line.lastIndexOf(',"hash":"'))}}`; // RF-7
+  if (layer === 'L3' && !isKeyEvent(JSON.parse(body))) return null;
   return { id: Number(id), ms: Number(ms), iso, link, tenant, hash, key, signature, signed, form, body };
+}
+
+/** Whether a key event names its keys and carries their signatures exactly as its kind asks. */
+function isKeyEvent({ event, publicKey, previousKey, previousKeySignature: byPrevious, publicKeySignature: byNew }) {
+  const [rotated, revoked] = [event === 'rotated', event === 'revoked'];
+  const named = rotated ? previousKey !== null && previousKey !== publicKey : previousKey === null;
+  return named && (byPrevious !== undefined) === rotated && (byNew !== undefined) === !revoked;
 }
 
 // --- Diagnosis (RF-21): why a line is not of the grammar. This names faults; it never accepts.
@@ -173,11 +208,16 @@ const LOW_ORDER_Y = [0n, 1n, P - 1n, EIGHTH, P - EIGHTH]; // with either sign; y
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex'); // RFC 8410: what stands before the 32 bytes of a key
 const keyObjects = new Map(); // OpenSSL's form of the keys seen last
 
+/** Whether 32 bytes can stand for a point: y canonical and not of low order. */
+function isPoint(bytes) {
+  const y = littleEndian(bytes) & (2n ** 255n - 1n);
+  return y < P && !LOW_ORDER_Y.includes(y);
+}
+
 /** Whether a signature verifies: lengths, A and R canonical and not of low order, S < L, then the equation. */
 export function ed25519Holds(key, message, signature) {
   if (key.length !== 32 || signature.length !== 64 || littleEndian(signature.subarray(32)) >= L) return false;
-  const ys = [key, signature.subarray(0, 32)].map((point) => littleEndian(point) & (2n ** 255n - 1n));
-  if (ys.some((y) => y >= P || LOW_ORDER_Y.includes(y))) return false;
+  if (!isPoint(key) || !isPoint(signature.subarray(0, 32))) return false;
   const name = key.toString('latin1');
   if (keyObjects.size > MAX_KEYS_LISTED) keyObjects.clear();
   if (!keyObjects.has(name)) {
@@ -198,11 +238,22 @@ const maySign = (key, use, id) => key.use === use && key.fromId <= id && (key.to
 /** The imagined entry before id 1 (RF-10); without an origin its hash is unknown. */
 const genesis = (origin) => ({ id: 0, ms: 0, hash: origin && sha256(`prometheus-receipts genesis v1\n${origin}\n`) });
 
-/** Whether the signature holds over DSSE's PAE, which binds layer, form, signing time and body (RF-12). */
-function isSigned({ key, signature, form, signed, body }, layer) {
-  const type = `application/vnd.prometheus.receipt+json;layer=${layer};form=${form};signedAt=${signed}`;
+/** Whether a signature holds over DSSE's PAE of a type and a body; key and signature in base64 (RF-12). */
+function paeHolds(type, body, key, signature) {
   const message = Buffer.from(`DSSEv1 ${type.length} ${type} ${body.length} ${body}`, 'latin1');
   return ed25519Holds(bytesOf(key), message, bytesOf(signature));
+}
+
+const KEY_EVENT = 'application/vnd.prometheus.key-event+json;layer=L3;form=v2';
+
+/** Whether the attestation holds, which binds layer, form, time and body; in a key event those of its keys too. */
+function isSigned({ key, signature, form, signed, body }, layer) {
+  const type = `application/vnd.prometheus.receipt+json;layer=${layer};form=${form};signedAt=${signed}`;
+  if (!paeHolds(type, body, key, signature)) return false;
+  const event = layer === 'L3' ? JSON.parse(body) : {};
+  const said = `${body.split(/,"(?:previous|public)KeySignature":"/, 1)[0]}}`;
+  const named = [[event.previousKey, event.previousKeySignature], [event.publicKey, event.publicKeySignature]];
+  return named.every(([by, signature]) => !signature || paeHolds(KEY_EVENT, said, by, signature));
 }
 
 const CHECKS = {
@@ -220,115 +271,146 @@ const CHECKS = {
 
 const node = (left, right) => sha256(`\x01${left}${right}`, 'latin1');
 
-/** Adds a leaf hash to the complete subtrees, by height, of the RFC 6962 tree over the lines so far (RF-16). */
-export function grow(tree, hash) {
-  let height = 0;
-  for (; tree[height]; height += 1) [hash, tree[height]] = [node(tree[height], hash), ''];
-  tree[height] = hash;
+/**
+ * Adds a leaf or subtree to the complete subtrees, `[height, hash]` from left to right, of an RFC 6962 tree (RF-16).
+ * `end` is where a block's subtree ends among all leaves: only what begins aligned there may be paired.
+ */
+export function grow(tree, hash, height = 0, end = 0) {
+  for (; tree.at(-1)?.[0] === height && end % 2 ** (height + 1) === 0; height += 1) hash = node(tree.pop()[1], hash);
+  tree.push([height, hash]);
 }
 
 /** The root, as hex; that of no leaves is the hash of nothing (RF-16). */
 export function rootOf(tree) {
-  const subtrees = tree.filter(Boolean);
-  const root = subtrees.length ? subtrees.reduce((right, left) => node(left, right)) : sha256('', 'latin1');
-  return Buffer.from(root, 'latin1').toString('hex');
+  const hashes = tree.length ? tree.map(([, hash]) => hash) : [sha256('', 'latin1')];
+  return Buffer.from(hashes.reduceRight((right, left) => node(left, right)), 'latin1').toString('hex');
 }
 
-/** What lines showed: those of a block (first row), or of the whole file once its blocks are joined. */
+/** What lines showed: those of a block, or of the whole file once its blocks are joined. */
 const noFindings = () => ({
-  bad: null, first: null, last: null, entries: 0, faults: {}, keys: {}, leaves: [],
-  lines: 0, tree: [], met: { 0: { root: rootOf([]), ms: 0 } }, fileBytes: 0, tornBytes: 0,
+  bad: null, first: null, last: null, entries: 0, faults: {}, keys: {}, lines: 0, tree: [], fileBytes: 0, tornBytes: 0,
+  met: { 0: { tree: [], ms: 0 } }, // tree and time at the sizes asked for
 });
 const count = (counts, name, more = 1) => { counts[name] = (counts[name] ?? 0) + more; };
 
-/** Judges whole lines, given the first one's number and offset and the line before it; pure, for any thread. */
-function judgeBlock({ number, offset, previous, data }, request) {
-  const found = noFindings();
-  let entry = previous === null ? genesis(request.origin) : readLine(previous, request.layer);
-  for (const line of data.split('\n').slice(0, -1)) {
+/** Judges a block of whole lines, the first of them the line before the block unless that is line 1; in any thread. */
+function judgeBlock(buffers, { number, offset, turn, end }, request) {
+  const [found, lines] = [noFindings(), buffers[turn].latin1Slice(0, end).split('\n').slice(0, -1)];
+  let entry = number === 1 ? genesis(request.origin) : readLine(lines.shift(), request.layer);
+  for (const line of lines) {
     const before = entry;
     entry = readLine(line, request.layer);
     const [name, ...failed] = entry ? [entry.id === before?.id ? 'FORKED' : 'TAMPERED'] : diagnose(line, request.layer);
     if (entry) {
-      failed.push(...Object.keys(CHECKS).filter((check) => !CHECKS[check](entry, before, request)));
+      for (const check in CHECKS) if (!CHECKS[check](entry, before, request)) failed.push(check);
       [found.first, found.last] = [found.first ?? entry, entry];
       found.entries += 1;
       count(found.keys, entry.key);
     }
     for (const check of failed) count(found.faults, check);
     if (failed.length) found.bad ??= { name, id: entry?.id ?? number, check: failed[0], offset };
-    found.leaves.push([sha256(`\x00${line}`, 'latin1'), entry?.ms ?? 0]);
+    grow(found.tree, sha256(`\x00${line}`, 'latin1'), 0, number);
+    if (request.sizes.has(number)) found.met[number] = { tree: [...found.tree], ms: entry?.ms ?? 0 };
     [number, offset] = [number + 1, offset + line.length + 1];
   }
+  found.lines = lines.length;
   return found;
 }
 
-/** Adds what the next block of the file showed; `sizes` are the checkpoints'. */
-function join(found, block, sizes) {
-  for (const [leaf, ms] of block.leaves) {
-    grow(found.tree, leaf);
-    found.lines += 1;
-    if (sizes.includes(found.lines)) found.met[found.lines] = { root: rootOf(found.tree), ms };
-  }
+/** Adds what the next block of the file showed. */
+function join(found, block) {
+  const joined = (subtrees) => {
+    const tree = [...found.tree];
+    for (const [height, hash] of subtrees) grow(tree, hash, height);
+    return tree;
+  };
+  for (const [size, { tree, ms }] of Object.entries(block.met)) found.met[size] ??= { tree: joined(tree), ms };
   for (const [key, n] of Object.entries(block.keys)) {
     if (key in found.keys || Object.keys(found.keys).length < MAX_KEYS_LISTED) count(found.keys, key, n);
   }
   for (const [check, n] of Object.entries(block.faults)) count(found.faults, check, n);
+  found.tree = joined(block.tree);
+  found.lines += block.lines;
   found.entries += block.entries;
   found.bad ??= block.bad;
   found.first ??= block.first;
   found.last = block.last ?? found.last;
 }
 
-/** Cuts a file into blocks of whole lines and notes its size and torn tail; 0x0A is the only line break (RF-1). */
-function* readBlocks(chain, found = noFindings()) {
-  const [file, buffer] = [fs.openSync(chain), Buffer.allocUnsafe(BLOCK_BYTES)];
-  let [number, offset, previous, rest] = [1, 0, null, ''];
+const BREAK = 0x0a; // the only line break (RF-1)
+
+/**
+ * Cuts a file into blocks of whole lines and notes its size and torn tail. A block stands in the next of the buffers,
+ * up to `end`, and begins with the line before it, which its first link is held against.
+ */
+function* readBlocks(chain, found = noFindings(), buffers = [Buffer.allocUnsafe(BLOCK_BYTES)]) {
+  const file = fs.openSync(chain);
+  let [number, offset, before, fill, turn] = [1, 0, 0, 0, 0]; // `before`: bytes of the line before, its break included
   try {
-    for (let size = fs.readSync(file, buffer); size > 0; size = fs.readSync(file, buffer)) {
-      const data = rest + buffer.latin1Slice(0, size);
-      const end = data.lastIndexOf('\n') + 1;
-      if (end) {
-        yield { number, offset, previous, data: data.slice(0, end) };
-        number += data.split('\n').length - 1;
-        offset = found.fileBytes + end - rest.length;
-        previous = data.slice(data.lastIndexOf('\n', end - 2) + 1, end - 1);
+    for (let buffer = buffers[0]; ;) {
+      const size = fs.readSync(file, buffer, fill, BLOCK_BYTES - fill, null);
+      if (!size) break;
+      [found.fileBytes, fill] = [found.fileBytes + size, fill + size];
+      const end = Math.max(before, buffer.subarray(0, fill).lastIndexOf(BREAK) + 1);
+      if (end > before) {
+        yield { number, offset, turn, end };
+        for (let at = before; at < end; number += 1) at = buffer.indexOf(BREAK, at) + 1;
+        offset = found.fileBytes - (fill - end);
       }
-      rest = data.slice(end, end + MAX_LINE_BYTES + 1); // more of an endless line would not change how it is judged
-      found.fileBytes += size;
+      // More of an endless line would not change how it is judged, here and below.
+      fill = Math.min(fill, end + MAX_LINE_BYTES + 1);
+      if (end > before) {
+        const start = Math.max(buffer.subarray(0, end - 1).lastIndexOf(BREAK) + 1, end - MAX_LINE_BYTES - 2);
+        turn = (turn + 1) % buffers.length;
+        buffer.copy(buffers[turn], 0, start, fill);
+        [buffer, before, fill] = [buffers[turn], end - start, fill - start];
+      }
     }
     found.tornBytes = found.fileBytes - offset;
   } finally {
     fs.closeSync(file);
   }
 }
+/** Starts a thread that judges blocks in the order in which it is given them. */
+function startWorker(workerData) {
+  const worker = new Worker(SELF, { workerData, resourceLimits: { maxYoungGenerationSizeMb: 4 } }); // stay small
+  const waiting = [];
+  worker.on('message', (judged) => waiting.shift()(judged));
+  const judge = (block) => new Promise((resolve) => { waiting.push(resolve); worker.postMessage(block); });
+  return { judge, stop: () => worker.terminate() };
+}
 
 /** Reads and judges one chain file, in several threads when it is big; throws when it cannot be read. */
 async function examine(chain, request) {
-  const [found, window, sizes] = [noFindings(), [], request.checkpoints.map(({ size }) => size)];
+  const [found, window] = [noFindings(), []];
   const threads = request.threads ?? (fs.statSync(chain).size < PARALLEL_BYTES ? 1 : os.cpus().length);
-  const limits = { maxYoungGenerationSizeMb: 4 }; // garbage is collected early, to stay small
-  const start = () => new Worker(SELF, { workerData: { receiptRequest: request }, resourceLimits: limits });
+  const newBuffer = () => Buffer.from(new SharedArrayBuffer(BLOCK_BYTES));
+  const buffers = Array.from({ length: threads > 1 ? 2 * threads : 1 }, newBuffer); // a worker judges one, one waits
+  const start = () => startWorker({ receipts: { request, shared: buffers.map(({ buffer }) => buffer) } });
   const pool = threads > 1 ? Array.from({ length: threads }, start) : [];
-  for (const block of readBlocks(chain, found)) {
-    if (!pool.length) join(found, judgeBlock(block, request), sizes);
-    else {
-      if (window.length === pool.length) join(found, (await window.shift())[0], sizes); // a block a worker in memory
-      window.push(once(pool[0], 'message'));
-      pool[0].postMessage(block);
-      pool.push(pool.shift());
-    }
+  for (const block of readBlocks(chain, found, buffers)) {
+    window.push(pool.length ? pool[block.turn % threads].judge(block) : judgeBlock(buffers, block, request));
+    if (window.length === buffers.length) join(found, await window.shift()); // frees the buffer that is filled next
   }
-  for (const judged of window) join(found, (await judged)[0], sizes);
-  pool.forEach((worker) => worker.terminate());
+  for (const judged of window) join(found, await judged);
+  pool.forEach((worker) => worker.stop());
   return found;
+}
+
+/** The lines of a file, in blocks. */
+function* readLines(chain) {
+  const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+  for (const { number, end } of readBlocks(chain, noFindings(), [buffer])) {
+    const lines = buffer.latin1Slice(0, end).split('\n').slice(number === 1 ? 0 : 1, -1);
+    yield { number, lines };
+  }
 }
 
 /** The id at which two sound copies first differ; null when they agree as far as both go. */
 function findFork(chain, copy) {
-  const twins = readBlocks(copy);
-  for (const { number, data } of readBlocks(chain)) {
-    const [lines, others] = [data, twins.next().value?.data ?? ''].map((text) => text.split('\n').slice(0, -1));
+  const twins = readLines(copy);
+  for (const { number, lines } of readLines(chain)) {
+    const others = twins.next().value?.lines ?? [];
     const at = lines.findIndex((line, i) => i < others.length && line !== others[i]);
     if (at >= 0) return twins.return(number + at).value;
   }
@@ -394,8 +476,8 @@ function readCheckpoint(file, { origin, keys }) {
 /** Takes layer and tenant from the first line that can be read, where neither policy nor option gave them. */
 function settle(request) {
   for (const chain of request.origin ? [] : request.chains) {
-    for (const { data } of readBlocks(chain)) {
-      for (const line of data.split('\n')) {
+    for (const { lines } of readLines(chain)) {
+      for (const line of lines) {
         const layer = (request.layer ? [request.layer] : Object.keys(GRAMMARS)).find((name) => readLine(line, name));
         if (layer) return { ...request, layer, tenant: readLine(line, layer).tenant };
       }
@@ -406,7 +488,7 @@ function settle(request) {
 
 /** Whether the chain reaches a checkpoint's size and every copy that does has its root there (RF-17). */
 const meets = (copies, { size, root }) =>
-  size in copies[0].met && copies.every((copy) => (copy.met[size]?.root ?? root) === root);
+  size in copies[0].met && copies.every((copy) => !copy.met[size] || rootOf(copy.met[size].tree) === root);
 
 /** The first verdict that applies. */
 function decide(request, copies, fork, nowMs) {
@@ -512,7 +594,8 @@ function readRequest(given, chains, threads) {
   const { 'trusted-key': more = [], checkpoint: files = [] } = given;
   expect(chains.length === 1 || chains.length === 2, 'give one chain file or two copies of it');
   expect(['chain', 'full'].includes(level), `--level is chain or full; ${level} is not known to this version`);
-  expect(asked === undefined || Object.hasOwn(GRAMMARS, asked), `--layer is L10 or L12, not ${asked}`);
+  const known = Object.keys(GRAMMARS);
+  expect(asked === undefined || known.includes(asked), `--layer is one of ${known.join(' ')}, not ${asked}`);
   expect(COUNTS.test(least), `--min-entries takes a whole number, not ${least}`);
   expect(AGES.test(age), `--max-age takes a number and s, m, h or d, such as 24h, not ${age}`);
   expect(more.every((key) => new RegExp(`^${BASE64_32}$`).test(key)), '--trusted-key takes the base64 of 32 bytes');
@@ -530,29 +613,36 @@ function readRequest(given, chains, threads) {
 
 /** Does what one command line asks for, and prints nothing; gives the exit code and what to print. */
 export async function run(args, nowMs, threads = null) {
-  const outcome = (exit, stdout, stderr = '') => ({ exit, stdout, stderr });
+  const outcome = (exit, stdout, stderr = '', judged = false) => ({ exit, stdout, stderr, judged });
   try {
     const { values: given, positionals: chains } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
     if (given.help) return outcome(0, /(?<=\/\*\n)[^]*?(?=\*\/)/.exec(fs.readFileSync(SELF, 'utf8'))[0]);
-    if (given.version) return outcome(0, `verify.mjs ${VERSION} sha256 ${sha256(fs.readFileSync(SELF))}\n`);
+    if (given.version) return outcome(0, banner());
     const request = settle(readRequest(given, chains, threads));
+    request.sizes = new Set(request.checkpoints.map(({ size }) => size));
     const copies = [];
     for (const chain of chains) copies.push(await examine(chain, request));
     const fork = chains.length > 1 ? findFork(...chains) : null;
     const report = summarise(request, copies, fork, decide(request, copies, fork, nowMs));
-    return outcome(report.exit, given.json ? `${JSON.stringify(report)}\n` : page(request, copies[0], report));
+    const text = given.json ? `${JSON.stringify(report)}\n` : page(request, copies[0], report);
+    return outcome(report.exit, text, '', true);
   } catch (error) {
     if (!(error instanceof UsageError) && !error.syscall && !error.code?.startsWith('ERR_PARSE_ARGS')) throw error;
     return outcome(2, '', `verify: ${error.message}\n`);
   }
 }
 
-if (!isMainThread && workerData?.receiptRequest) {
-  parentPort.on('message', (block) => parentPort.postMessage(judgeBlock(block, workerData.receiptRequest)));
+/** Which verifier judged: anyone can hold the digest against the file they trust. */
+const banner = () => `verify.mjs ${VERSION} sha256 ${sha256(fs.readFileSync(SELF))}\n`;
+
+if (!isMainThread && workerData?.receipts) {
+  const { request, shared } = workerData.receipts;
+  const buffers = shared.map((memory) => Buffer.from(memory));
+  parentPort.on('message', (block) => parentPort.postMessage(judgeBlock(buffers, block, request)));
 } else if (isMainThread && process.argv[1] && fs.realpathSync(process.argv[1]) === SELF) {
   process.on('uncaughtException', (error) => { console.error(error); process.exit(2); }); // 1 would say TAMPERED
   const outcome = await run(process.argv.slice(2), Date.now());
-  process.stderr.write(outcome.stderr);
+  process.stderr.write((outcome.judged ? banner() : '') + outcome.stderr);
   process.stdout.write(outcome.stdout);
   process.exitCode = outcome.exit;
 }

@@ -5,7 +5,10 @@ import { diagnose, ed25519Holds, grow, readLine, rootOf, run } from '../../verif
 const bytes = (hex) => Buffer.from(hex, 'hex');
 
 const answers = {
-  run: ({ args, nowMs, threads }) => run(args, nowMs, threads),
+  run: async ({ args, nowMs, threads }) => {
+    const { exit, stdout, stderr } = await run(args, nowMs, threads);
+    return { exit, stdout, stderr };
+  },
   ed25519: ({ key, message, signature }) => ed25519Holds(bytes(key), bytes(message), bytes(signature)),
   alone: ({ layer, lines }) =>
     lines.map(bytes).map((line) => line.toString('latin1'))
