@@ -1,6 +1,6 @@
 """Reading a receipts folder without a writer: no lock, no private key, nothing changed; a live writer may go on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from receipt_writer.format.policy import Policy, TrustedKey, parse_policy
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.identity import chains_folder, policy_path, read_substrate_id
 from receipt_writer.index import ChainIndex
+from receipt_writer.progress import Advance, nobody
 from receipt_writer.query import StoredEntry
 from receipt_writer.replay import add_unchecked, read_checkpoint, replay_chain, require_copy
 from receipt_writer.storage.chain_file import ChainFile
@@ -21,6 +22,7 @@ from receipt_writer.storage.jsonl import HEAD_NAME, chain_path, checkpoint_path
 from receipt_writer.storage.protocol import Mark
 from service_runtime.errors import SetupError
 
+_TOLD_EVERY = 512  # lines
 _LONGEST_ID = 17  # digits; ids end at 2^53-1
 
 
@@ -96,10 +98,11 @@ def open_chain(folder: Path, layer: str) -> Iterator[OfflineChain]:
             file.close()
 
 
-def check_chain(folder: Path, layer: str) -> Finding:
+def check_chain(folder: Path, layer: str, advance: Advance = nobody) -> Finding:
     """Judge every line of a chain, its checkpoint and its commit point, under the folder's own policy file.
 
     That the policy is the right one is for an outside verifier to say; this finds accidents and clumsy edits.
+    `advance` is told now and then how far it is.
 
     Raises:
         SetupError: There is no ledger in the folder.
@@ -122,7 +125,8 @@ def check_chain(folder: Path, layer: str) -> Finding:
             checkpoint = read_checkpoint(note, index, keys)
             size = checkpoint.size if checkpoint else 0
             committed = Mark(point.size, point.hash) if point else None
-            replay_chain(index, file.lines(end), keys, checkpoint=checkpoint, committed=committed, check_all=True)
+            lines = _counted(file.lines(end), end, advance)
+            replay_chain(index, lines, keys, checkpoint=checkpoint, committed=committed, check_all=True)
             require_copy(index, read_checkpoint(copy, index, keys))
         except LedgerDamagedError as damage:
             fault = str(damage)
@@ -145,6 +149,15 @@ def read_policy(folder: Path, chain: str) -> Policy:
         return parse_policy(content)
     except PolicyError as error:
         raise SetupError(f"{path} is no policy: {error}") from error
+
+
+def _counted(lines: Iterable[bytes], total_bytes: int, advance: Advance) -> Iterator[bytes]:
+    done_bytes = 0
+    for number, line in enumerate(lines, start=1):
+        yield line
+        done_bytes += len(line) + 1
+        if number % _TOLD_EVERY == 0:
+            advance(done_bytes, total_bytes)
 
 
 def _entry_key(keys: Sequence[TrustedKey]) -> bytes:

@@ -12,7 +12,7 @@ Advance = Callable[[int, int], None]
 def watched(doing: str) -> Iterator[Callable[[str], Advance]]:
     """Give a maker of progress bars, one a chain; bars go away when the block ends."""
     if not sys.stderr.isatty():
-        yield lambda _name: _silent
+        yield lambda _name: nobody
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -27,5 +27,5 @@ def watched(doing: str) -> Iterator[Callable[[str], Advance]]:
         yield bar
 
 
-def _silent(_done: int, _of: int) -> None:
-    return
+def nobody(_done: int, _of: int) -> None:
+    """Tell nobody."""

@@ -1,15 +1,18 @@
 """The gRPC face: messages in, messages out. The only package that knows the generated stubs."""
 
 import asyncio
+from pathlib import Path
 from typing import Protocol
 
 import grpc.aio
 
+from receipt_writer.checking import Checks
 from receipt_writer.query import Queries
 from receipt_writer.rpc.appending import Appending
 from receipt_writer.rpc.handlers import CONTRACT, Behaviour, make_handlers
 from receipt_writer.rpc.reading import Reading
 from receipt_writer.rpc.streaming import Streaming
+from receipt_writer.rpc.verifying import Verifying
 from receipt_writer.rpc.watching import Watching
 from receipt_writer.state import State
 from receipt_writer.writer import Writer
@@ -36,16 +39,21 @@ class Served(Protocol):
         """Makes states."""
         ...
 
+    @property
+    def folder(self) -> Path:
+        """Where the ledger is."""
+        ...
+
 
 def register(server: grpc.aio.Server, served: Served, leaving: asyncio.Event) -> None:
     """Add every RPC of the contract to a server; open streams end themselves once `leaving` is set."""
-    handlers = make_handlers(_behaviours(served, leaving))
+    handlers = make_handlers(_behaviours(served, Checks(), leaving))
     server.add_registered_method_handlers(
         SERVICE_NAME, {path.rpartition("/")[2]: one for path, one in handlers.items()}
     )
 
 
-def _behaviours(served: Served, leaving: asyncio.Event) -> dict[str, Behaviour]:
+def _behaviours(served: Served, checks: Checks, leaving: asyncio.Event) -> dict[str, Behaviour]:
     appending = Appending(served.writer)
     reading = Reading(served.queries, served.state, leaving)
     return {
@@ -62,4 +70,5 @@ def _behaviours(served: Served, leaving: asyncio.Event) -> dict[str, Behaviour]:
         "ProveInclusion": reading.prove_inclusion,
         "ProveConsistency": reading.prove_consistency,
         "GetState": reading.get_state,
+        "VerifyChain": Verifying(checks, served.folder, leaving).verify_chain,
     }

@@ -1,8 +1,29 @@
-"""The type of a call's context, whose arguments only the type checker knows."""
+"""What every RPC has of its call: the context's type, and a way to stop when the writer leaves."""
 
+import asyncio
+from collections.abc import Coroutine
 from typing import Any, TypeAlias
 
 import grpc.aio
 
+from receipt_writer.errors import WriterStoppedError
+
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 """One call, as its behaviour sees it: deadline, metadata, and where a stream's messages are read and written."""
+
+
+async def unless_leaving(leaving: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work of a call, unless the writer leaves before it is done.
+
+    Raises:
+        WriterStoppedError: The writer left; the work was cancelled.
+    """
+    working, left = asyncio.ensure_future(work), asyncio.ensure_future(leaving.wait())
+    try:
+        await asyncio.wait({working, left}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise WriterStoppedError("The writer is shutting down; ask again when it is back.")
+        working.result()
+    finally:
+        working.cancel()
+        left.cancel()

@@ -500,25 +500,23 @@ class VerifyChainResponse(_message.Message):
     def __init__(self, progress: _Optional[_Union[CheckProgress, _Mapping]] = ..., summary: _Optional[_Union[CheckSummary, _Mapping]] = ...) -> None: ...
 
 class CheckProgress(_message.Message):
-    __slots__ = ("checked", "entries")
-    CHECKED_FIELD_NUMBER: _ClassVar[int]
-    ENTRIES_FIELD_NUMBER: _ClassVar[int]
-    checked: int
-    entries: int
-    def __init__(self, checked: _Optional[int] = ..., entries: _Optional[int] = ...) -> None: ...
+    __slots__ = ("done_bytes", "total_bytes")
+    DONE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    done_bytes: int
+    total_bytes: int
+    def __init__(self, done_bytes: _Optional[int] = ..., total_bytes: _Optional[int] = ...) -> None: ...
 
 class CheckSummary(_message.Message):
-    __slots__ = ("good", "entries", "head_hash", "root_hash", "checkpoint_size", "fault")
+    __slots__ = ("good", "entries", "head_hash", "checkpoint_size", "fault")
     GOOD_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
-    ROOT_HASH_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_SIZE_FIELD_NUMBER: _ClassVar[int]
     FAULT_FIELD_NUMBER: _ClassVar[int]
     good: bool
     entries: int
     head_hash: str
-    root_hash: bytes
     checkpoint_size: int
     fault: str
-    def __init__(self, good: _Optional[bool] = ..., entries: _Optional[int] = ..., head_hash: _Optional[str] = ..., root_hash: _Optional[bytes] = ..., checkpoint_size: _Optional[int] = ..., fault: _Optional[str] = ...) -> None: ...
+    def __init__(self, good: _Optional[bool] = ..., entries: _Optional[int] = ..., head_hash: _Optional[str] = ..., checkpoint_size: _Optional[int] = ..., fault: _Optional[str] = ...) -> None: ...
