@@ -1,7 +1,7 @@
 """One chain as a file of lines: finding its sound end, streaming it, reading by id, appending."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from receipt_writer.format.canonical import MAX_LINE_BYTES
@@ -58,7 +58,12 @@ class ChainFile:
     def lines(self, end_bytes: int) -> Iterator[bytes]:
         """Yield the lines up to an offset that follows a line break, remembering where each ends."""
         self._ends = array("Q")
-        position, rest = 0, b""
+        return self.further_lines(end_bytes)
+
+    def further_lines(self, end_bytes: int) -> Iterator[bytes]:
+        """Yield the lines from behind the known ones up to an offset, remembering where each ends."""
+        position = line_end = self.end_bytes
+        rest = b""
         while position < end_bytes:
             chunk = self._files.read_at(self._handle, min(_CHUNK_BYTES, end_bytes - position), position)
             if not chunk:
@@ -66,11 +71,17 @@ class ChainFile:
             position += len(chunk)
             *complete, rest = (rest + chunk).split(b"\n")
             for line in complete:
-                self._remember(len(line))
+                line_end += len(line) + 1
+                self._ends.append(line_end)
                 yield line
             if len(rest) > MAX_LINE_BYTES:  # no entry is that long: let the reader refuse it, do not collect it
                 yield rest
                 return
+
+    def know(self, lengths: Iterable[int]) -> None:
+        """Take further lines as known without reading them, by their lengths in bytes without the line break."""
+        for length in lengths:
+            self._remember(length)
 
     def read(self, first_id: int, count: int) -> list[bytes]:
         """Return up to `count` known lines from `first_id` on, without line breaks; `OSError` when some are gone."""

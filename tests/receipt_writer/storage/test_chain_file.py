@@ -141,3 +141,11 @@ def test_a_read_is_not_disturbed_by_lines_that_become_known_meanwhile(tmp_path: 
         if not has_grown:
             break
     assert at > 20
+
+
+def test_lines_that_are_known_by_their_lengths_are_read_by_id_and_not_streamed_again(tmp_path: Path) -> None:
+    file = opened(tmp_path / "c", b"one\ntwo\nthree\n")
+    file.know([3, 3])
+    assert (file.size, file.end_bytes) == (2, 8)
+    assert list(file.further_lines(14)) == [b"three"]
+    assert file.read(1, 3) == [b"one", b"two", b"three"]
