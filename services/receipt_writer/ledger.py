@@ -54,7 +54,7 @@ class Begin:
 class Append:
     """Record an entry: the layer's name and its members without those that the chain sets, ledger names.
 
-    A draft of a layer without an idempotency key is always new; such layers are the writer's own (`is_open`).
+    A draft of a layer without an idempotency key is always new; such layers are the writer's own.
     """
 
     layer: str
@@ -110,9 +110,8 @@ class Plan:
         return Batch(by_chain, [encode_intent(intent) for intent in self.begun.values()])
 
 
-def is_open(layer: str) -> bool:
-    """Say whether callers may append to a layer; the writer alone records state, keys and regenerations."""
-    return bool(LAYERS[layer].form(FORM).idempotency_key)
+OPEN_LAYERS = tuple(name for name, layer in LAYERS.items() if layer.form(FORM).idempotency_key)
+"""Where callers may append; the writer alone records state, keys and regenerations."""
 
 
 class Ledger:

@@ -1,14 +1,23 @@
-"""What has to happen without anybody asking: checkpoints, and turns that stay silent past their deadline."""
+"""What has to happen without anybody asking: checkpoints, states, and turns that stay silent past their deadline.
+
+A checkpoint that cannot be written ends the writer, with one exception: when no file handle is left, nothing was
+changed, so it is tried again at the next look and the writer goes on (the chains' own files are open all the time).
+"""
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from types import MappingProxyType
 
-from receipt_writer.errors import ReceiptError, StorageFailedError
+from receipt_writer.errors import OutOfHandlesError, ReceiptError, StorageFailedError
 from receipt_writer.format.checkpoint import Checkpoint, sign_checkpoint
 from receipt_writer.format.signing import Signer
-from receipt_writer.index import ChainIndex
+from receipt_writer.growth import Growth
+from receipt_writer.index import ChainIndex, RowKeeper
 from receipt_writer.intents import Intent
 from receipt_writer.ledger import Ledger
+from receipt_writer.state import State
 from receipt_writer.storage.protocol import EntryStore
 from receipt_writer.writer import Clock, Writer
 
@@ -21,13 +30,29 @@ CHECKPOINT_MS = 30_000
 
 
 class Checkpoints:
-    """The newest checkpoint of every chain; made from committed entries only, written one at a time."""
+    """The newest checkpoint of every chain; made from committed entries only, written one at a time.
 
-    def __init__(self, ledger: Ledger, store: EntryStore, signer: Signer, sizes: dict[str, int]) -> None:
-        """Start from the sizes of the stored checkpoints, by layer name; 0 for a chain that has none."""
-        self._ledger, self._store, self._signer = ledger, store, signer
-        self._sizes = sizes
+    Attributes:
+        growth: Told after every commit and every checkpoint.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        store: EntryStore,
+        signer: Signer,
+        sizes: dict[str, int],
+        keepers: Mapping[str, RowKeeper] = MappingProxyType({}),
+    ) -> None:
+        """Start from the sizes of the stored checkpoints, by layer name; 0 for a chain that has none.
+
+        `keepers`, by layer name, keep what the index knows of the entries under each new checkpoint.
+        """
+        self.signer = signer  # replaced when the checkpoint key rotates
+        self._ledger, self._store = ledger, store
+        self._sizes, self._keepers = sizes, keepers
         self._writing = asyncio.Lock()
+        self.growth = Growth()
 
     def are_due(self, now_ms: int) -> bool:
         """Say whether some chain should get a checkpoint now."""
@@ -44,28 +69,28 @@ class Checkpoints:
 
         Raises:
             StorageFailedError: The medium refused.
+            OutOfHandlesError: No file could be opened for now; nothing was changed.
         """
         await asyncio.shield(asyncio.ensure_future(self._write(layer)))
 
     async def write_due(self, now_ms: int) -> None:
-        """Write the checkpoints that are due.
+        """Write the checkpoints that are due; those for which no file can be opened stay due.
 
         Raises:
             StorageFailedError: The medium refused.
         """
-        for layer, index in self._ledger.indexes.items():
-            if self._is_due(index, now_ms):
-                await self.write(layer)
+        await self._write_each([layer for layer, index in self._ledger.indexes.items() if self._is_due(index, now_ms)])
 
     async def write_all_new(self) -> None:
         """Write a checkpoint for every chain that grew since its last one; nothing is being written afterwards.
 
+        One for which no file can be opened is left to the next start.
+
         Raises:
             StorageFailedError: The medium refused.
         """
-        for layer, index in self._ledger.indexes.items():
-            if index.head.size > self._sizes[layer]:
-                await self.write(layer)
+        sizes = {layer: index.head.size for layer, index in self._ledger.indexes.items()}
+        await self._write_each([layer for layer, size in sizes.items() if size > self._sizes[layer]])
         await self.rest()
 
     async def rest(self) -> None:
@@ -73,15 +98,40 @@ class Checkpoints:
         async with self._writing:
             return
 
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        """Write no checkpoint during the block, in which the key that signs them may change."""
+        async with self._writing:
+            yield
+
+    async def _write_each(self, layers: Sequence[str]) -> None:
+        for layer in layers:
+            try:
+                await self.write(layer)
+            except OutOfHandlesError as shortage:
+                _log.warning("%s", shortage)
+
     async def _write(self, layer: str) -> None:
         index = self._ledger.indexes[layer]
         async with self._writing:
             head, root = index.head, index.frontier.root()
             if head.size == self._sizes[layer] and head.size:
                 return
-            note = sign_checkpoint(Checkpoint(index.origin, head.size, root), self._signer)
+            note = sign_checkpoint(Checkpoint(index.origin, head.size, root), self.signer)
             await asyncio.to_thread(self._store.write_checkpoint, index.layer.chain, note.encode())
             self._sizes[layer] = head.size
+            self.growth.tell()
+            await self._keep(layer)
+
+    async def keep_rows(self) -> None:
+        """Have the rows under the present checkpoints kept: those that the last process did not get to."""
+        async with self._writing:
+            for layer in self._keepers:
+                await self._keep(layer)
+
+    async def _keep(self, layer: str) -> None:
+        if layer in self._keepers:
+            await asyncio.to_thread(self._keepers[layer].keep, self._sizes[layer], self.signer)
 
     def _is_due(self, index: ChainIndex, now_ms: int) -> bool:
         size = self._sizes[index.layer.name]
@@ -93,20 +143,22 @@ class Checkpoints:
 
 
 class Upkeep:
-    """Looks after checkpoints and deadlines every `every_s` seconds, and at once when 256 entries are new."""
+    """Looks after checkpoints, states and deadlines every `every_s` seconds, and at once when 256 entries are new."""
 
-    def __init__(self, ledger: Ledger, writer: Writer, checkpoints: Checkpoints, clock: Clock, every_s: float) -> None:
-        self._ledger, self._writer, self._checkpoints = ledger, writer, checkpoints
+    def __init__(self, writer: Writer, checkpoints: Checkpoints, state: State, clock: Clock, every_s: float) -> None:
+        self._ledger, self._writer, self._checkpoints, self._state = writer.ledger, writer, checkpoints, state
         self._clock, self._every_s = clock, every_s
         self._wake = asyncio.Event()
 
     def after_commit(self) -> None:
-        """Look whether a checkpoint is due now."""
+        """Wake those who watch the chains; look whether a checkpoint is due now."""
+        self._checkpoints.growth.tell()
         if self._checkpoints.are_due(self._clock()):
             self._wake.set()
 
     async def run(self) -> None:
         """Run until cancelled; a storage failure ends the writer."""
+        await self._checkpoints.keep_rows()
         while True:
             self._wake.clear()
             try:
@@ -118,7 +170,7 @@ class Upkeep:
             await self._pause()
 
     async def look_once(self) -> None:
-        """Record the turns that are past their deadline, then write the checkpoints that are due.
+        """Record the turns that are past their deadline, then write the state and the checkpoints that are due.
 
         Raises:
             StorageFailedError: A checkpoint could not be written.
@@ -126,6 +178,7 @@ class Upkeep:
         now_ms = self._clock()
         for intent in self._ledger.silent_turns(now_ms):
             await self._interrupt(intent)
+        await self._state.look(now_ms)
         await self._checkpoints.write_due(now_ms)
 
     async def _interrupt(self, intent: Intent) -> None:

@@ -12,12 +12,29 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from receipt_writer.errors import QueueFullError, ReceiptError, StorageFailedError, WriterStoppedError
+from receipt_writer.errors import (
+    QueueFullError,
+    ReceiptError,
+    RequestRefusedError,
+    StorageFailedError,
+    WriterStoppedError,
+)
 from receipt_writer.format.entry import Entry, parse_line
 from receipt_writer.format.errors import FormatError
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.intents import Intent
-from receipt_writer.ledger import Append, Begin, Command, Interrupt, Ledger, Outcome, Plan, Started
+from receipt_writer.ledger import (
+    OPEN_LAYERS,
+    Append,
+    Begin,
+    Command,
+    Interrupt,
+    Ledger,
+    Outcome,
+    Plan,
+    Regenerate,
+    Started,
+)
 from receipt_writer.storage.protocol import EntryStore
 
 _log = logging.getLogger(__name__)
@@ -71,6 +88,7 @@ class Writer:
     """Runs commands one batch at a time. All methods belong to one event loop; only the store's commit leaves it.
 
     Attributes:
+        ledger: What it writes; changed by `run` only, or by work that runs alone.
         stopped: Set when no further command will be run, after a drain or a storage failure.
         failure: The storage failure that ended the writer, None otherwise.
     """
@@ -78,7 +96,8 @@ class Writer:
     def __init__(self, ledger: Ledger, store: EntryStore, clock: Clock, limits: Limits) -> None:
         self.stopped = asyncio.Event()
         self.failure: StorageFailedError | None = None
-        self._ledger, self._store, self._clock, self._limits = ledger, store, clock, limits
+        self.ledger = ledger
+        self._store, self._clock, self._limits = store, clock, limits
         self._queue: deque[Waiting] = deque()
         self._visits: deque[_Visit] = deque()
         self._arrived = asyncio.Event()
@@ -109,12 +128,25 @@ class Writer:
         """
         return await self._ask(command, Started)
 
+    async def regenerate(self, reason: str) -> Entry:
+        """Record the state of every chain; return its L1 entry, durable when this returns.
+
+        Raises:
+            ReceiptError: As `append`.
+        """
+        return await self._ask(Regenerate(reason), Entry)
+
     def submit(self, command: Command, tell: Tell) -> Waiting:
         """Queue a command; `tell` is called once with its outcome, after that is durable. For streams of many.
 
         Raises:
+            RequestRefusedError: It is an append to a layer of the writer's own.
             QueueFullError, WriterStoppedError: It was not queued, and `tell` is not called.
         """
+        if isinstance(command, Append) and command.layer not in OPEN_LAYERS:
+            raise RequestRefusedError(
+                f"{command.layer} is the writer's own; append to one of: {' '.join(OPEN_LAYERS)}."
+            )
         self._require_open()
         if len(self._queue) >= self._limits.queue:
             raise QueueFullError(
@@ -180,7 +212,7 @@ class Writer:
         plan = self._plan(commands)
         if plan.is_new:
             self._store.commit(plan.batch())
-            self._ledger.apply(plan)
+            self.ledger.apply(plan)
         return plan.outcomes
 
     async def drain(self) -> None:
@@ -236,7 +268,7 @@ class Writer:
             plan = self._plan([waiting.command for waiting in batch])
             if plan.is_new:
                 await asyncio.get_running_loop().run_in_executor(thread, self._store.commit, plan.batch())
-                self._ledger.apply(plan)
+                self.ledger.apply(plan)
             outcomes = plan.outcomes
         except StorageFailedError as failure:
             _log.critical("%s", failure)
@@ -251,19 +283,19 @@ class Writer:
         # cost both throughput and latency (measured: 64 callers, 1.5 to 2 times).
         now_ms = self._clock()
         self._watch_clock(now_ms)
-        return self._ledger.plan(commands, now_ms, self._recall)
+        return self.ledger.plan(commands, now_ms, self._recall)
 
     def _recall(self, layer: str, entry_id: int) -> Entry:
         chain = LAYERS[layer].chain
         (line,) = self._store.read(chain, entry_id, 1)
-        self._ledger.indexes[layer].require_recorded(entry_id, line)
+        self.ledger.indexes[layer].require_recorded(entry_id, line)
         try:
             return parse_line(layer, line)
         except FormatError as error:
             raise StorageFailedError(f"Entry {entry_id} of the chain {chain} cannot be read back: {error}") from error
 
     def _watch_clock(self, now_ms: int) -> None:
-        behind_ms = max(index.head.recorded_at_ms for index in self._ledger.indexes.values()) - now_ms
+        behind_ms = max(index.head.recorded_at_ms for index in self.ledger.indexes.values()) - now_ms
         if behind_ms > 0 and not self._clock_is_behind:
             _log.warning("The clock stepped back by %d ms; recordedAtMs is held until it has caught up.", behind_ms)
         self._clock_is_behind = behind_ms > 0

@@ -10,7 +10,17 @@ from receipt_writer.format.entry import Entry
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.format.state import covered_sizes
 from receipt_writer.index import ChainIndex
-from receipt_writer.ledger import Append, Begin, Command, Interrupt, Ledger, Outcome, Regenerate, Started, is_open
+from receipt_writer.ledger import (
+    OPEN_LAYERS,
+    Append,
+    Begin,
+    Command,
+    Interrupt,
+    Ledger,
+    Outcome,
+    Regenerate,
+    Started,
+)
 from tests.receipt_writer.format.material import START_MS, SeedSigner
 from tests.receipt_writer.parts import build, call, component, decision, intent, review, turn, ulid
 
@@ -247,7 +257,7 @@ def test_every_open_layer_is_appended_to_on_one_path(layer: str, draft: dict[str
 
 
 def test_callers_may_append_to_six_layers() -> None:
-    assert [layer for layer in LAYERS if is_open(layer)] == ["L4", "L5", "L6", "L10", "L11", "L12"]
+    assert OPEN_LAYERS == ("L4", "L5", "L6", "L10", "L11", "L12")
 
 
 def test_a_tool_call_is_recorded_once_in_each_of_its_states() -> None:

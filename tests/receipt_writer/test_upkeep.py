@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from receipt_writer.app import Service, open_service
-from receipt_writer.errors import StorageFailedError
+from receipt_writer.errors import OutOfHandlesError, StorageFailedError
 from receipt_writer.format.checkpoint import verify_note
 from receipt_writer.identity import chains_folder
 from receipt_writer.ledger import Begin
@@ -147,6 +150,63 @@ async def test_a_checkpoint_that_cannot_be_written_ends_the_writer(folder: Path)
     await running
     assert isinstance(service.writer.failure, StorageFailedError)
     service.store.close()
+
+
+@dataclass
+class NoHandles(WatchedFiles):
+    """Opens no file while `is_short`, or none but folders to sync, as a process that ran out of handles."""
+
+    is_short: bool = False
+    error_number: int = errno.EMFILE
+
+    def open(self, path: Path, *, append: bool = False) -> int:
+        if self.is_short:
+            raise OSError(self.error_number, os.strerror(self.error_number))
+        return super().open(path, append=append)
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+async def test_a_checkpoint_waits_while_no_file_can_be_opened_and_the_writer_goes_on(
+    folder: Path, number: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, files = Clock(), NoHandles(error_number=number)
+    async with opened(folder, clock, files) as service:
+        await append(service, 1, 2)
+        clock.now_ms += CHECKPOINT_MS
+        files.is_short = True
+        await service.upkeep.look_once()
+        await service.checkpoints.write_all_new()
+        with pytest.raises(OutOfHandlesError, match="it will be tried again"):
+            await service.checkpoints.write("L12")
+        await append(service, 3, 3)
+        assert checkpoint_size(folder) == 0
+        files.is_short = False
+        await service.upkeep.look_once()
+    assert checkpoint_size(folder) == 3
+    assert "checkpoint of the chain decisions could not be written" in caplog.text
+
+
+async def test_a_checkpoint_whose_folder_cannot_be_synced_for_want_of_handles_is_written_again(folder: Path) -> None:
+    clock, files = Clock(), WatchedFiles(error=errno.EMFILE)
+    async with opened(folder, clock, files) as service:
+        await append(service, 1, 2)
+        clock.now_ms += CHECKPOINT_MS
+        files.fails = ("sync_folder", "chains")
+        await service.upkeep.look_once()
+        assert service.checkpoints.size("L12") == 0
+        files.fails = None
+        await service.upkeep.look_once()
+        assert service.checkpoints.size("L12") == checkpoint_size(folder) == 2
+
+
+async def test_any_other_refusal_to_open_a_checkpoint_ends_the_writer(folder: Path) -> None:
+    clock, files = Clock(), NoHandles(error_number=errno.EACCES)
+    async with opened(folder, clock, files) as service:
+        await append(service, 1, 2)
+        clock.now_ms += CHECKPOINT_MS
+        files.is_short = True
+        with pytest.raises(StorageFailedError, match="permission denied"):
+            await service.upkeep.look_once()
 
 
 async def test_a_caller_that_leaves_does_not_disturb_the_checkpoint_it_asked_for(folder: Path) -> None:

@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from receipt_writer.app import open_service
-from receipt_writer.errors import DraftRefusedError, QueueFullError, StorageFailedError, WriterStoppedError
+from receipt_writer.errors import (
+    DraftRefusedError,
+    QueueFullError,
+    RequestRefusedError,
+    StorageFailedError,
+    WriterStoppedError,
+)
 from receipt_writer.format.entry import Entry
 from receipt_writer.ledger import Append, Begin, Outcome
 from receipt_writer.storage.protocol import Batch, EntryStore
@@ -223,7 +229,7 @@ async def test_work_alone_runs_between_two_commits_and_before_what_waits(folder:
         first = await sent(one.writer, range(1))
         await at_the_gate(one.gate)
         others = await sent(one.writer, range(1, 5))
-        seen = asyncio.create_task(one.writer.run_alone(lambda: one.writer._ledger.indexes["L12"].head.size))
+        seen = asyncio.create_task(one.writer.run_alone(lambda: one.writer.ledger.indexes["L12"].head.size))
         await asyncio.sleep(0)
         assert not seen.done()
         one.gate.opened.set()
@@ -327,3 +333,23 @@ async def test_a_full_queue_refuses_a_submitted_command_at_once(folder: Path) ->
         await asyncio.gather(*first)
         await one.writer.append("L12", decision(3))
         assert [type(outcome) for outcome in told] == [Entry]
+
+
+@pytest.mark.parametrize("layer", ["L1", "L3", "L7"])
+async def test_what_the_writer_alone_records_is_refused_in_one_sentence(folder: Path, layer: str) -> None:
+    async with held(folder) as one:
+        one.gate.opened.set()
+        with pytest.raises(RequestRefusedError) as refusal:
+            await one.writer.append(layer, {})
+    assert str(refusal.value) == f"{layer} is the writer's own; append to one of: L4 L5 L6 L10 L11 L12."
+
+
+async def test_a_regeneration_is_one_commit_of_two_chains(folder: Path) -> None:
+    async with held(folder) as one:
+        one.gate.opened.set()
+        await one.writer.append("L12", decision(1))
+        entry = await one.writer.regenerate("requested")
+        assert (entry.layer, entry.id) == ("L1", 1)
+    assert [list(batch.entries) for batch in one.gate.batches] == [["decisions"], ["regenerations", "state"]]
+    assert verified(folder, "L1") == [entry]
+    assert [why.fields["stateId"] for why in verified(folder, "L7")] == [1]

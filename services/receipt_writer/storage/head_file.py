@@ -9,7 +9,7 @@ wrong. Between two syncs only one slot is touched, so a torn write always leaves
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,14 +74,18 @@ def decode_slot(content: bytes, public_key: bytes, slot: int) -> HeadRecord | No
         return None
 
 
-def newest_record(content: bytes, public_key: bytes) -> tuple[HeadRecord, int]:
+def newest_record(content: bytes, *public_keys: bytes) -> tuple[HeadRecord, int]:
     """Return the commit point that the bytes of `head.json` hold, and its slot.
 
+    In the middle of a key change the two slots may be signed by two keys, so more than one can be given.
+
     Raises:
-        LedgerDamagedError: Neither slot holds a record signed by this key.
+        LedgerDamagedError: Neither slot holds a record signed by one of these keys.
     """
-    slots = [content[slot * SLOT_BYTES : (slot + 1) * SLOT_BYTES] for slot in (0, 1)]
-    records = [(record, slot) for slot in (0, 1) if (record := decode_slot(slots[slot], public_key, slot))]
+    slots = [(content[slot * SLOT_BYTES : (slot + 1) * SLOT_BYTES], slot) for slot in (0, 1)]
+    records = [
+        (record, slot) for text, slot in slots for key in public_keys if (record := decode_slot(text, key, slot))
+    ]
     if not records:
         raise LedgerDamagedError(
             "head.json holds no record signed by this writer's entry key; put back the file or the key that belongs "
@@ -93,18 +97,18 @@ def newest_record(content: bytes, public_key: bytes) -> tuple[HeadRecord, int]:
 class HeadFile:
     """The open `head.json` of the one writer that owns the chains. Every call may raise `OSError`."""
 
-    def __init__(self, files: FileSystem, path: Path, signer: Signer) -> None:
-        """Open an existing head file.
+    def __init__(self, files: FileSystem, path: Path, signer: Signer, other_keys: Sequence[bytes] = ()) -> None:
+        """Open an existing head file, which `signer` signs from now on; `other_keys` may have signed what it holds.
 
         Raises:
-            LedgerDamagedError: Neither slot holds a record that this key signed.
+            LedgerDamagedError: Neither slot holds a record that one of these keys signed.
         """
         self._files = files
         self._signer = signer
         self._handle = files.open(path)
         try:
             self._known = self._content()
-            self.record, self._newest = newest_record(self._known, signer.public_key)
+            self.record, self._newest = newest_record(self._known, signer.public_key, *other_keys)
         except (OSError, LedgerDamagedError):
             files.close(self._handle)
             raise
@@ -119,6 +123,10 @@ class HeadFile:
     def is_undisturbed(self) -> bool:
         """Say whether the file holds what this object last read or wrote; a writer of a later epoch changes it."""
         return self._content() == self._known
+
+    def sign_with(self, signer: Signer) -> None:
+        """Sign every later record with another key."""
+        self._signer = signer
 
     def write(self, record: HeadRecord) -> None:
         """Make a record the commit point, for every process from now on; `sync` makes it so for power cuts, too."""

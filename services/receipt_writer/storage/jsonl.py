@@ -8,12 +8,13 @@ Order of one commit: write every chain, sync every chain, write the head, and on
 head's own sync may come later: with the next checkpoint, or at the end.
 """
 
+import errno
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from receipt_writer.errors import LedgerBehindError, StorageFailedError
+from receipt_writer.errors import LedgerBehindError, OutOfHandlesError, StorageFailedError
 from receipt_writer.format.instant import iso_from_ms
 from receipt_writer.format.signing import Signer
 from receipt_writer.storage.chain_file import ChainFile
@@ -42,17 +43,26 @@ class JsonlStore:
     """Satisfies `EntryStore` with files. Opening creates missing files and changes nothing else."""
 
     def __init__(
-        self, files: FileSystem, lock: FolderLock, chains: Sequence[str], signer: Signer, copies: Path
+        self,
+        files: FileSystem,
+        lock: FolderLock,
+        chains: Sequence[str],
+        signer: Signer,
+        copies: Path,
+        *,
+        other_keys: Sequence[bytes] = (),
     ) -> None:
         """Open the folder that the lock is for; `close` releases the lock. Checkpoints are copied to `copies`.
 
+        `signer` signs the commit point; `other_keys` may have signed the one on disk, in the middle of a key change.
+
         Raises:
-            LedgerDamagedError: `head.json` holds no record that this key signed.
+            LedgerDamagedError: `head.json` holds no record that one of these keys signed.
             StorageFailedError: A file could not be opened or read.
         """
         self._files, self._folder, self._signer = files, lock.folder, signer
-        self._copies = copies
-        self._failed = False
+        self._copies, self._other_keys = copies, other_keys
+        self._failed = self._settled = False
         self._moving_head = threading.Lock()  # a checkpoint's thread syncs what the committer's thread writes
         self._sound_ends: dict[str, int] = {}
         with ExitStack() as opened, self._final_failure("opened"):
@@ -114,6 +124,7 @@ class JsonlStore:
                 self._sync_names()
                 self._head = HeadFile.create(self._files, self._folder / HEAD_NAME, self._record, self._signer)
                 self._opened.callback(self._head.close)
+            self._settled = True
         return reports
 
     def commit(self, batch: Batch) -> None:
@@ -132,6 +143,18 @@ class JsonlStore:
                 self._chains[chain].advance(added)
             if lines:
                 self._move_commit_point({chain: batch.entries[chain][-1].hash for chain in lines})
+
+    def change_signer(self, signer: Signer) -> None:
+        """Sign the present commit point anew, in the slot that is not synced, and sync it: the other slot stays."""
+        with self._moving_head, self._final_failure("written"):
+            self._signer = signer
+            if self._head:
+                self._head.sign_with(signer)
+            if self._head and self._settled:
+                self._require_sole_writer()
+                self._record = HeadRecord(self._record.epoch, self._record.commit + 1, self._record.chains)
+                self._head.write(self._record)
+                self._head.sync()
 
     def read(self, chain: str, first_id: int, count: int) -> list[bytes]:
         """Return lines by id. A failed read is this caller's trouble, not the end of the writer."""
@@ -159,7 +182,7 @@ class JsonlStore:
         """Make the commit point durable, then replace the checkpoint's file and its copy, each whole or not at all."""
         with self._moving_head, self._final_failure("written"):
             self._sync_head()
-        with self._final_failure("written"):
+        with self._final_failure("written"), _shortage_passes(f"The checkpoint of the chain {chain}"):
             for folder in (self._folder, self._copies):
                 replace_file(self._files, checkpoint_path(folder, chain), note)
 
@@ -178,7 +201,9 @@ class JsonlStore:
 
     def _open_head(self) -> HeadFile | None:
         path = self._folder / HEAD_NAME
-        return HeadFile(self._files, path, self._signer) if read_whole(self._files, path) is not None else None
+        if read_whole(self._files, path) is None:
+            return None
+        return HeadFile(self._files, path, self._signer, self._other_keys)
 
     def _set_tail_aside(self, chain: str, now_ms: int) -> str | None:
         file, end = self._chains[chain], self._sound_ends[chain]
@@ -227,6 +252,17 @@ class JsonlStore:
         except OSError as error:
             self._failed = True
             raise StorageFailedError(f"The ledger could not be {done}: {_reason(error)}; the writer stops.") from error
+
+
+@contextmanager
+def _shortage_passes(what: str) -> Iterator[None]:
+    """Let a want of file handles pass: whole files are replaced here, so whatever was done is safe to do again."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in {errno.EMFILE, errno.ENFILE}:
+            raise
+        raise OutOfHandlesError(f"{what} could not be written: {_reason(error)}; it will be tried again.") from error
 
 
 def _reason(error: OSError) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from receipt_writer.format.entry import Entry
+from receipt_writer.format.signing import Signer
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,14 @@ class EntryStore(Protocol):
         """
         ...
 
+    def change_signer(self, signer: Signer) -> None:
+        """Sign the commit point with another key from now on; durable when this returns, or with `settle` before it.
+
+        Raises:
+            StorageFailedError: The medium refused, or another process wrote to the chains.
+        """
+        ...
+
     def read(self, chain: str, first_id: int, count: int) -> list[bytes]:
         """Return up to `count` lines from `first_id` on (ids count from 1); fewer at the chain's end.
 
@@ -96,6 +105,7 @@ class EntryStore(Protocol):
 
         Raises:
             StorageFailedError: The medium refused.
+            OutOfHandlesError: No file could be opened for now; the same call is safe to make again.
         """
         ...
 
