@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import Callable
 
 import grpc
 import grpc.aio
@@ -17,30 +16,35 @@ MAX_MESSAGE_BYTES = 1 << 16
 
 _LEAVE_S = 0.25  # for calls that are being answered; appends were answered before, streams end themselves
 _REFLECTION_V1 = "grpc.reflection.v1.ServerReflection"
+_ASK_MS, _PATIENCE_MS = 30_000, 10_000
 _OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.so_reuseport", 0),  # a second server on a port is an error, not a load balancer
+    # A peer that went without a word is asked after half a minute and given up ten seconds later, so that its streams
+    # end. A client may ask the same of this server as often, also without a call.
+    ("grpc.keepalive_time_ms", _ASK_MS),
+    ("grpc.keepalive_timeout_ms", _PATIENCE_MS),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", _PATIENCE_MS),
 )
 
 
 class ReceiptServer:
-    """One listening server; `register` adds the services' own RPCs.
+    """One listening server. The gate answers the service's own RPCs; health and reflection stand beside it."""
 
-    Attributes:
-        leaving: Set when the server takes no new work; open streams end themselves then.
-    """
-
-    def __init__(self, service_name: str, register: Callable[[grpc.aio.Server, asyncio.Event], None]) -> None:
+    def __init__(self, service_name: str, gate: grpc.aio.ServerInterceptor, leaving: asyncio.Event) -> None:
+        """Serve what `gate` chooses; `leaving` is set when open streams are to end themselves."""
         self._names = (service_name, health.SERVICE_NAME, reflection.SERVICE_NAME)
-        self._server = grpc.aio.server(options=_OPTIONS)
+        self._leaving = leaving
+        self._server = grpc.aio.server(interceptors=(gate,), options=_OPTIONS)
         self._health = health.aio.HealthServicer()
-        self.leaving = asyncio.Event()
-        register(self._server, self.leaving)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self._add_reflection()
 
-    async def start(self, address: Address) -> str:
+    async def start(self, address: Address, certificate: tuple[bytes, bytes] | None = None) -> str:
         """Listen and serve; return the bound address as a client writes it.
+
+        `certificate` is a chain and its key, both PEM: with it the server speaks TLS only.
 
         Raises:
             ListenError: The address is taken or cannot be used.
@@ -48,7 +52,7 @@ class ReceiptServer:
         make_way(address)
         earlier = os.umask(0o177)  # the socket file is born 0600
         try:
-            port = self._server.add_insecure_port(address.target)
+            port = self._bind(address.target, certificate)
         except RuntimeError as error:
             raise ListenError(f"{address.target} cannot be listened on; choose another address.") from error
         finally:
@@ -59,13 +63,19 @@ class ReceiptServer:
 
     async def refuse_new_work(self) -> None:
         """Tell health checks that this server is leaving or has failed, and open streams to end; other calls go on."""
-        self.leaving.set()
+        self._leaving.set()
         await self._tell(health_pb2.HealthCheckResponse.NOT_SERVING)
         await self._health.enter_graceful_shutdown()
 
     async def stop(self) -> None:
         """Close the server: calls get a moment, streams that do not end are ended."""
         await self._server.stop(_LEAVE_S)
+
+    def _bind(self, target: str, certificate: tuple[bytes, bytes] | None) -> int:
+        if certificate is None:
+            return self._server.add_insecure_port(target)
+        chain, key = certificate
+        return self._server.add_secure_port(target, grpc.ssl_server_credentials([(key, chain)]))
 
     async def _tell(self, status: health_pb2.HealthCheckResponse.ServingStatus.ValueType) -> None:
         for name in ("", *self._names[:1]):

@@ -4,18 +4,21 @@ import asyncio
 from pathlib import Path
 from typing import Protocol
 
-import grpc.aio
-
 from receipt_writer.checking import Checks
 from receipt_writer.query import Queries
+from receipt_writer.rotation import Rotations
 from receipt_writer.rpc.appending import Appending
+from receipt_writer.rpc.changing_keys import ChangingKeys
 from receipt_writer.rpc.handlers import CONTRACT, Behaviour, make_handlers
 from receipt_writer.rpc.reading import Reading
 from receipt_writer.rpc.streaming import Streaming
+from receipt_writer.rpc.tenancy import SoleLedger, TenantGate, Tenants
 from receipt_writer.rpc.verifying import Verifying
 from receipt_writer.rpc.watching import Watching
 from receipt_writer.state import State
 from receipt_writer.writer import Writer
+
+__all__ = ["SERVICE_NAME", "Served", "SoleLedger", "make_gate"]
 
 SERVICE_NAME: str = CONTRACT.full_name
 """`prometheus.receipts.v1.ReceiptWriter`, for health and reflection."""
@@ -40,21 +43,28 @@ class Served(Protocol):
         ...
 
     @property
+    def rotations(self) -> Rotations:
+        """Changes keys."""
+        ...
+
+    @property
     def folder(self) -> Path:
         """Where the ledger is."""
         ...
 
 
-def register(server: grpc.aio.Server, served: Served, leaving: asyncio.Event) -> None:
-    """Add every RPC of the contract to a server; open streams end themselves once `leaving` is set."""
-    handlers = make_handlers(_behaviours(served, Checks(), leaving))
-    server.add_registered_method_handlers(
-        SERVICE_NAME, {path.rpartition("/")[2]: one for path, one in handlers.items()}
-    )
+def make_gate(tenants: Tenants[Served], leaving: asyncio.Event) -> TenantGate[Served]:
+    """Return what answers every RPC of the contract, each call from its caller's own ledger.
+
+    Open streams end themselves once `leaving` is set.
+    """
+    checks = Checks()
+    return TenantGate(tenants, lambda served: make_handlers(_behaviours(served, checks, leaving)))
 
 
 def _behaviours(served: Served, checks: Checks, leaving: asyncio.Event) -> dict[str, Behaviour]:
     appending = Appending(served.writer)
+    keys = ChangingKeys(served.rotations)
     reading = Reading(served.queries, served.state, leaving)
     return {
         "BeginTurn": appending.begin_turn,
@@ -70,5 +80,7 @@ def _behaviours(served: Served, checks: Checks, leaving: asyncio.Event) -> dict[
         "ProveInclusion": reading.prove_inclusion,
         "ProveConsistency": reading.prove_consistency,
         "GetState": reading.get_state,
+        "RotateKey": keys.rotate_key,
+        "RevokeKey": keys.revoke_key,
         "VerifyChain": Verifying(checks, served.folder, leaving).verify_chain,
     }

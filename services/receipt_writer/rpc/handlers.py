@@ -1,5 +1,7 @@
 """From the contract to gRPC's handlers: every RPC of the descriptor, read strictly, its refusals told precisely."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -15,6 +17,9 @@ from receipt_writer.status import DETAILS_KEY, status_code, status_of
 
 CONTRACT = pb.DESCRIPTOR.services_by_name["ReceiptWriter"]
 """The service as the proto describes it."""
+
+PREFIX = f"/{CONTRACT.full_name}/"
+"""How the path of every RPC of the contract begins."""
 
 Behaviour: TypeAlias = Callable[[Any, Context], Awaitable[Message | None]]
 """Answers a call: given its request (or what yields its requests) and its context, returns or writes the answer."""
@@ -34,13 +39,17 @@ def make_handlers(behaviours: Mapping[str, Behaviour]) -> dict[str, Handler]:
     Raises:
         KeyError: An RPC of the contract has no behaviour.
     """
-    return {
-        f"/{CONTRACT.full_name}/{one.name}": _handler(one, behaviours.get(one.name, _later)) for one in CONTRACT.methods
-    }
+    return {f"{PREFIX}{one.name}": _handler(one, behaviours[one.name]) for one in CONTRACT.methods}
 
 
-async def _later(_: Any, context: Context) -> None:
-    await context.abort(grpc.StatusCode.UNIMPLEMENTED, "This build does not answer this RPC yet.")
+def refusing_handler(path: str, refusal: ReceiptError) -> Handler | None:
+    """Return a handler that refuses every call of an RPC, None when the contract has no such RPC."""
+    method = CONTRACT.methods_by_name.get(path.removeprefix(PREFIX))
+
+    async def behaviour(_: Any, __: Context) -> None:
+        raise refusal
+
+    return _handler(method, behaviour) if method else None
 
 
 async def refuse(context: Context, error: ReceiptError, about: Mapping[str, str]) -> None:

@@ -470,14 +470,23 @@ class RotateKeyResponse(_message.Message):
     def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ..., public_key: _Optional[str] = ...) -> None: ...
 
 class RevokeKeyRequest(_message.Message):
-    __slots__ = ("use", "public_key", "reason")
+    __slots__ = ("use", "public_key", "reason", "at_ids")
+    class AtIdsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     USE_FIELD_NUMBER: _ClassVar[int]
     PUBLIC_KEY_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    AT_IDS_FIELD_NUMBER: _ClassVar[int]
     use: KeyUse
     public_key: str
     reason: str
-    def __init__(self, use: _Optional[_Union[KeyUse, str]] = ..., public_key: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    at_ids: _containers.ScalarMap[str, int]
+    def __init__(self, use: _Optional[_Union[KeyUse, str]] = ..., public_key: _Optional[str] = ..., reason: _Optional[str] = ..., at_ids: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class RevokeKeyResponse(_message.Message):
     __slots__ = ("entry",)

@@ -238,8 +238,8 @@ class ReceiptWriterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeKey(self, request, context):
-        """Records that a key is accepted no longer from now on (L3). Idempotent on public_key. Over TCP only for callers with
-        a token.
+        """Records that a key is accepted no longer (L3), from now on or from earlier entries on. The same revocation again
+        returns its entry. Over TCP only for callers with a token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
