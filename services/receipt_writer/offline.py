@@ -1,25 +1,30 @@
 """Reading a receipts folder without a writer: no lock, no private key, nothing changed; a live writer may go on."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, ReceiptError, StorageFailedError
 from receipt_writer.format.checkpoint import parse_note
 from receipt_writer.format.errors import CheckpointError, PolicyError
+from receipt_writer.format.keylog import KEY_CHAIN
+from receipt_writer.format.merkle import HASH_BYTES, leaf_hash
 from receipt_writer.format.policy import Policy, TrustedKey, parse_policy
 from receipt_writer.format.schema import LAYERS
-from receipt_writer.identity import chains_folder, policy_path, read_substrate_id
-from receipt_writer.index import ChainIndex
+from receipt_writer.identity import chains_folder, policy_path, read_name
+from receipt_writer.index import ChainIndex, Filter
 from receipt_writer.progress import Advance, nobody
 from receipt_writer.query import StoredEntry
-from receipt_writer.replay import add_unchecked, read_checkpoint, replay_chain, require_copy
+from receipt_writer.replay import add_unchecked, head_of, read_checkpoint, replay_chain, require_copy
 from receipt_writer.storage.chain_file import ChainFile
 from receipt_writer.storage.filesystem import OsFileSystem, read_whole
 from receipt_writer.storage.head_file import newest_record
+from receipt_writer.storage.index_file import IndexFile, index_path
 from receipt_writer.storage.jsonl import HEAD_NAME, chain_path, checkpoint_path
 from receipt_writer.storage.protocol import Mark
+from receipt_writer.trust import judged_trust
 from service_runtime.errors import SetupError
 
 _TOLD_EVERY = 512  # lines
@@ -28,10 +33,11 @@ _LONGEST_ID = 17  # digits; ids end at 2^53-1
 
 @dataclass(frozen=True)
 class OfflineChain:
-    """One chain as it was on disk when it was opened."""
+    """One chain as it was on disk when it was opened: up to the first line that is none, which `damage` tells of."""
 
     index: ChainIndex
     note: str | None  # the newest checkpoint
+    damage: str | None
     _file: ChainFile
 
     @property
@@ -48,6 +54,7 @@ class OfflineChain:
         number = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_ID else 0
         found = self.index.id_of(text) or (number if number <= self.index.head.size else 0)
         if not found:
+            self.require_whole()
             raise EntryNotFoundError(
                 f"The chain {self.index.layer.chain} has no entry {text[:40]!r}; "
                 f"receipt-writer list --chain {self.index.layer.chain} shows what it has."
@@ -55,9 +62,46 @@ class OfflineChain:
         return found
 
     def entry(self, entry_id: int) -> StoredEntry:
-        """Return an entry that exists."""
-        (line,) = self._file.read(entry_id, 1)
+        """Return an entry that exists.
+
+        Raises:
+            LedgerDamagedError: The stored line is not the one that was recorded.
+        """
+        try:
+            (line,) = self._file.read(entry_id, 1)
+        except OSError:
+            line = b""
+        self.index.require_recorded(entry_id, line)
         return StoredEntry(self.index.layer.name, entry_id, line, self.index.recorded_at_ms(entry_id))
+
+    def entries(self, wanted: Filter) -> tuple[list[StoredEntry], str | None]:
+        """Return the good entries that a filter asks for, and a sentence about damage that was met, if any was.
+
+        Raises:
+            RequestRefusedError: The filter does not fit the chain.
+        """
+        found: list[StoredEntry] = []
+        damage = self.damage
+        for one in self.index.select(replace(wanted, limit=0)):
+            try:
+                entry = self.entry(one)
+            except LedgerDamagedError as error:
+                damage = damage or str(error)
+                continue
+            if not wanted.members or self.index.matches(wanted, json.loads(entry.line)):
+                found.append(entry)
+            if len(found) == wanted.limit:
+                break
+        return found, damage
+
+    def require_whole(self) -> None:
+        """Refuse to speak for a chain that could not be read to its end.
+
+        Raises:
+            LedgerDamagedError: `damage`.
+        """
+        if self.damage:
+            raise LedgerDamagedError(self.damage)
 
 
 @dataclass(frozen=True)
@@ -76,24 +120,25 @@ class Finding:
 def open_chain(folder: Path, layer: str) -> Iterator[OfflineChain]:
     """Open a chain for reading; its lines are taken as they are, `check_chain` judges them.
 
+    What the writer keeps of its index spares the parsing of older lines; each is held against it when it is read.
+
     Raises:
         SetupError: There is no ledger in the folder.
-        LedgerDamagedError: A line is not even an object with a hash and a time.
+        LedgerDamagedError: The checkpoint is none.
         StorageFailedError: A file could not be read.
     """
     files = OsFileSystem()
-    index = ChainIndex(LAYERS[layer], read_substrate_id(files, folder))
-    with _reading(index.layer.chain):
-        note = read_whole(files, checkpoint_path(chains_folder(folder), index.layer.chain))
-        file = _open(folder, index.layer.chain)
+    name = read_name(files, folder)
+    chain = LAYERS[layer].chain
+    with _reading(chain):
+        note = read_whole(files, checkpoint_path(chains_folder(folder), chain))
+        file = _open(folder, chain)
         try:
-            for line in file.lines(file.sound_end(None)):
-                add_unchecked(index, line)
-            yield OfflineChain(index, note.decode() if note else None, file)
+            index = _adopted(folder, file, ChainIndex(LAYERS[layer], name.substrate_id, name.tenant_id))
+            damage = _add_lines(index, file)
+            yield OfflineChain(index, note.decode() if note else None, damage, file)
         except (CheckpointError, UnicodeDecodeError) as error:
-            raise LedgerDamagedError(
-                f"The checkpoint of the chain {index.layer.chain} cannot be read: {error}"
-            ) from error
+            raise LedgerDamagedError(f"The checkpoint of the chain {chain} cannot be read: {error}") from error
         finally:
             file.close()
 
@@ -109,9 +154,10 @@ def check_chain(folder: Path, layer: str, advance: Advance = nobody) -> Finding:
         StorageFailedError: A file could not be read.
     """
     files = OsFileSystem()
-    index = ChainIndex(LAYERS[layer], read_substrate_id(files, folder))
+    name = read_name(files, folder)
+    index = ChainIndex(LAYERS[layer], name.substrate_id, name.tenant_id)
     chain, chains = index.layer.chain, chains_folder(folder)
-    keys = read_policy(folder, chain).keys
+    policy = read_policy(folder, chain)
     size, torn, fault = 0, 0, None
     with _reading(chain):
         # Oldest evidence first: a live writer may append while this reads, and a chain only grows.
@@ -119,7 +165,8 @@ def check_chain(folder: Path, layer: str, advance: Advance = nobody) -> Finding:
         note = read_whole(files, checkpoint_path(chains, chain))
         file = _open(folder, chain)
         try:
-            point = newest_record(head, _entry_key(keys))[0].chains.get(chain) if head else None
+            keys = _trusted(folder, policy, chain)
+            point = newest_record(head, *_entry_keys(keys))[0].chains.get(chain) if head else None
             end = file.sound_end(point.length_bytes if point else None)
             torn = file.length_bytes() - end
             checkpoint = read_checkpoint(note, index, keys)
@@ -160,11 +207,57 @@ def _counted(lines: Iterable[bytes], total_bytes: int, advance: Advance) -> Iter
             advance(done_bytes, total_bytes)
 
 
-def _entry_key(keys: Sequence[TrustedKey]) -> bytes:
-    for key in keys:
-        if key.use == "entry":
-            return key.public_key
-    raise LedgerDamagedError("The policy file trusts no key to sign entries; put back the one of this ledger.")
+def _trusted(folder: Path, policy: Policy, chain: str) -> tuple[TrustedKey, ...]:
+    """Return whose signatures count in a chain: its policy's keys, and what the ledger's key log makes of them.
+
+    Raises:
+        LedgerDamagedError: The policy trusts nobody, or the key log does not hold.
+    """
+    _entry_keys(policy.keys)
+    files = OsFileSystem()
+    log = read_whole(files, chain_path(chains_folder(folder), KEY_CHAIN))
+    *lines, _ = (log or b"").split(b"\n")  # an unfinished last line is no event yet
+    return judged_trust(read_name(files, folder).origin(KEY_CHAIN), lines, policy.keys).keys(chain)
+
+
+def _entry_keys(keys: Sequence[TrustedKey]) -> list[bytes]:
+    found = [key.public_key for key in keys if key.use == "entry"]
+    if not found:
+        raise LedgerDamagedError("The policy file trusts no key to sign entries; put back the one of this ledger.")
+    return found
+
+
+def _adopted(folder: Path, file: ChainFile, index: ChainIndex) -> ChainIndex:
+    """Fill an empty index with what the writer kept of the chain, as far as that is to be believed."""
+    chain = index.layer.chain
+    kept = IndexFile(OsFileSystem(), index_path(chains_folder(folder), chain), index)
+    for rows in kept.rows(_checkpoint_keys(folder, chain)):
+        end = file.end_bytes + sum(rows.lengths) + len(rows)
+        last = file.read_bytes(end - 1 - rows.lengths[-1], end - 1)
+        if leaf_hash(last) != rows.leaves[-HASH_BYTES:]:
+            break
+        file.know(rows.lengths)
+        index.adopt(rows, head_of(last, index.head.size + len(rows)))
+    return index
+
+
+def _add_lines(index: ChainIndex, file: ChainFile) -> str | None:
+    """Add the lines that are not known yet, up to the first that is none; say so if there is one."""
+    try:
+        for line in file.further_lines(file.sound_end(None)):
+            add_unchecked(index, line)
+    except LedgerDamagedError as damage:
+        return str(damage)
+    return None
+
+
+def _checkpoint_keys(folder: Path, chain: str) -> list[bytes]:
+    """Return the checkpoint key in force; none when that is not to be had, and the chain is read line by line."""
+    try:
+        keys = _trusted(folder, read_policy(folder, chain), chain)
+    except (LedgerDamagedError, SetupError):
+        return []
+    return [key.public_key for key in keys if key.use == "checkpoint" and key.to_id is None]
 
 
 def _open(folder: Path, chain: str) -> ChainFile:

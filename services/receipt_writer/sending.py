@@ -73,5 +73,5 @@ def _decisions(folder: Path, turn: dict[str, Any]) -> list[dict[str, Any]]:
     if not turn["decisions"]["n"]:
         return []
     with open_chain(folder, "L12") as opened:
-        ids = opened.index.select(Filter(members=(("turnId", turn["turnId"]),)))
-        return [json.loads(opened.entry(one).line) for one in ids]
+        entries, _ = opened.entries(Filter(members=(("turnId", turn["turnId"]),)))
+        return [json.loads(entry.line) for entry in entries]

@@ -44,6 +44,7 @@ def list_entries(
     as_json: JsonOption = False,
 ) -> None:
     """List the newest entries of a chain, newest first."""
+    from receipt_writer.errors import LedgerDamagedError
     from receipt_writer.index import Filter
     from receipt_writer.offline import open_chain
     from receipt_writer.presentation import entry_document, print_entries, print_json
@@ -66,11 +67,13 @@ def list_entries(
         limit=limit,
     )
     with open_chain(receipts_folder(home, tenant), layer) as opened:
-        entries = [opened.entry(one) for one in opened.index.select(wanted)]
+        entries, damage = opened.entries(wanted)
     if as_json:
         print_json([entry_document(entry) for entry in entries])
     else:
         print_entries(layer, entries)
+    if damage:
+        raise LedgerDamagedError(damage)
 
 
 def show(
@@ -153,6 +156,7 @@ def head(home: HomeOption = None, tenant: TenantOption = None, as_json: JsonOpti
     heads = []
     for layer in LAYERS:
         with open_chain(receipts_folder(home, tenant), layer) as opened:
+            opened.require_whole()
             newest = opened.index.head
             heads.append({"origin": opened.index.origin, "size": newest.size, "hash": newest.hash})
     if as_json:

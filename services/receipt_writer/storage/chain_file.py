@@ -41,10 +41,10 @@ class ChainFile:
 
         An unterminated last line is torn. Beyond a known commit point, where nothing was acknowledged, so is all from
         the first NUL byte's line on: a line never holds one, but a disk that loses power leaves holes of them. Any
-        other damage is left in, for the replay to refuse: a complete bad line is never cut.
+        other damage is left in, for the replay to refuse: a complete bad line is never cut. Lines that are
+        known already are not read again.
         """
-        position = committed_bytes or 0
-        end = position
+        position = end = self.end_bytes if committed_bytes is None else committed_bytes
         while chunk := self._files.read_at(self._handle, _CHUNK_BYTES, position):
             hole = -1 if committed_bytes is None else chunk.find(b"\0")
             line_break = chunk.rfind(b"\n", 0, len(chunk) if hole < 0 else hole)
