@@ -132,6 +132,14 @@ def test_a_proof_for_another_place_size_leaf_or_root_does_not_hold(size: int, da
         assert not verify_inclusion(leaf, index, size, path[1:], tree)
 
 
+def test_an_inner_node_is_no_root() -> None:
+    """RF-16: a path that ends early leads to a node of the tree, which must not be taken for a root."""
+    first, second = trees.numbered_leaves(2)
+    assert verify_inclusion(first, 0, 2, [second], node_hash(first, second))
+    assert not verify_inclusion(first, 0, 4, [second], node_hash(first, second))
+    assert not verify_inclusion(first, 0, 4, [], first)
+
+
 @given(sizes, sizes)
 def test_a_consistency_proof_for_other_sizes_or_roots_does_not_hold(a: int, b: int) -> None:
     smaller, larger = sorted((a, b))
