@@ -63,7 +63,7 @@ class State:
     def __init__(self, ledger: Ledger, store: EntryStore, writer: Writer, file: StateFile, every_ms: int) -> None:
         """Keep `file`; while something grows, a state is made every `every_ms` milliseconds."""
         self._ledger, self._store, self._writer = ledger, store, writer
-        self._file, self._every_ms = file, every_ms
+        self._file, self.every_ms = file, every_ms
         self._regenerating, self._publishing = asyncio.Lock(), asyncio.Lock()
         self._runs = 0
         self._last_run: Entry | None = None
@@ -132,7 +132,7 @@ class State:
             return False
         oldest = [index.recorded_at_ms(covered.sizes.get(index.layer.chain, 0) + 1) for index in grown]
         since_ms = covered.made_at_ms if covered.id else min(oldest)
-        return abs(now_ms - since_ms) >= self._every_ms  # a clock that stepped makes a state early rather than never
+        return abs(now_ms - since_ms) >= self.every_ms  # a clock that stepped makes a state early rather than never
 
     async def publish(self) -> None:
         """Make the file the newest state. A caller that leaves does not stop the write."""

@@ -22,6 +22,7 @@ from prometheus.receipts.v1 import receipts_pb2 as pb
 from prometheus.receipts.v1 import receipts_pb2_grpc
 from receipt_writer.app import Service, open_service, run_service
 from receipt_writer.format.chain import Head, check_link, genesis_head
+from receipt_writer.format.digest import split_origin
 from receipt_writer.format.entry import Entry, parse_line
 from receipt_writer.format.policy import TrustedKey, parse_policy
 from receipt_writer.format.schema import LAYERS
@@ -297,6 +298,6 @@ def verified(folder: Path, layer: str = "L12") -> list[Entry]:
     assert rest == b""
     for line in lines:
         entry = parse_line(layer, line)
-        head = check_link(head, entry, keys=keys)
+        head = check_link(head, entry, tenant_id=split_origin(origin).tenant_id, keys=keys)
         entries.append(entry)
     return entries
