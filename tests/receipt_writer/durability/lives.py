@@ -118,11 +118,39 @@ def tear(folder: Path, files: FileSystem) -> None:
 
 
 @dataclass
+class ChainReader:
+    """Reads chains as a verifier does; lines judged once are remembered, since chains are read again and again."""
+
+    _judged: dict[tuple[Head, bytes], tuple[Head, Entry]] = field(default_factory=dict)
+
+    def entries(self, folder: Path, layer: str) -> list[Entry]:
+        """Return the entries of a chain up to a torn tail.
+
+        Raises:
+            FormatError: A complete line is not the next of its chain.
+        """
+        origin, keys = policy_keys(folder, layer)
+        head = genesis_head(origin)
+        entries = []
+        for line in chain_file(folder, layer).read_bytes().split(b"\n")[:-1]:
+            head, entry = self._linked(layer, head, line, keys)
+            entries.append(entry)
+        return entries
+
+    def _linked(self, layer: str, head: Head, line: bytes, keys: tuple[TrustedKey, ...]) -> tuple[Head, Entry]:
+        key = (head, line)
+        if key not in self._judged:
+            entry = parse_line(layer, line)
+            self._judged[key] = (check_link(head, entry, keys=keys), entry)
+        return self._judged[key]
+
+
+@dataclass
 class Inspector:
     """Starts a writer on what is left and holds it against what was promised; lines judged once are remembered."""
 
     opened: OpenService = open_service
-    _judged: dict[tuple[Head, bytes], Head] = field(default_factory=dict)
+    reader: ChainReader = field(default_factory=ChainReader)
 
     def fault(self, folder: Path, promises: Iterable[Promise]) -> str:
         """Return what is wrong, "" when a start needs no hand, every promise is kept and every chain verifies."""
@@ -151,7 +179,7 @@ class Inspector:
     def _chain_fault(self, folder: Path, promised: list[Promise]) -> str:
         for layer in LAYERS_USED:
             try:
-                entries = self._verified(folder, layer)
+                entries = self.reader.entries(folder, layer)
             except FormatError as error:
                 return f"the chain of {layer} does not verify: {error}"
             lines = [entry.line for entry in entries]
@@ -163,22 +191,3 @@ class Inspector:
             if silent:
                 return f"the turns {silent} began and left no trace"
         return ""
-
-    def _verified(self, folder: Path, layer: str) -> list[Entry]:
-        origin, keys = policy_keys(folder, layer)
-        head = genesis_head(origin)
-        entries = []
-        *lines, rest = chain_file(folder, layer).read_bytes().split(b"\n")
-        if rest:
-            return []
-        for line in lines:
-            entry = parse_line(layer, line)
-            head = self._linked(head, entry, keys)
-            entries.append(entry)
-        return entries
-
-    def _linked(self, head: Head, entry: Entry, keys: tuple[TrustedKey, ...]) -> Head:
-        key = (head, entry.line)
-        if key not in self._judged:
-            self._judged[key] = check_link(head, entry, keys=keys)
-        return self._judged[key]

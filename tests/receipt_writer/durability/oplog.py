@@ -254,7 +254,7 @@ def crash_states(log: list[Op], seed: int, mixtures: int) -> Iterator[CrashState
     chance = random.Random(seed)  # noqa: S311 -- which writes survive is no secret
     medium, waiting = Disk(), list[tuple[Op, bool]]()
     for ops, op in enumerate(log, 1):
-        _run(medium, waiting, op)
+        happen(medium, waiting, op)
         yield CrashState(ops, medium.copy(), "nothing unsynced")
         if not waiting:
             continue
@@ -274,7 +274,7 @@ def crash_states(log: list[Op], seed: int, mixtures: int) -> Iterator[CrashState
             yield CrashState(ops, disk, "a mixture")
 
 
-def _run(medium: Disk, waiting: list[tuple[Op, bool]], op: Op) -> None:
+def happen(medium: Disk, waiting: list[tuple[Op, bool]], op: Op) -> None:
     """Let one call happen: a change waits, a sync brings what waits for it to the medium."""
     if isinstance(op, Sync):
         mine = [pair for pair in waiting if isinstance(pair[0], Write | Cut) and pair[0].file == op.file]
