@@ -19,11 +19,12 @@ _Ledger_co = TypeVar("_Ledger_co", covariant=True)
 class Tenants(Protocol[_Ledger_co]):
     """Finds a caller's ledger."""
 
-    def of(self, credential: str | None) -> _Ledger_co:
+    async def of(self, credential: str | None) -> _Ledger_co:
         """Return the ledger of a token's tenant, or that of no tenant for None.
 
         Raises:
             CredentialRefusedError: No tenant has this token, or one is required.
+            ReceiptError: The ledger cannot be opened.
         """
         ...
 
@@ -34,7 +35,7 @@ class SoleLedger(Generic[_Ledger]):
     def __init__(self, ledger: _Ledger) -> None:
         self._ledger = ledger
 
-    def of(self, credential: str | None) -> _Ledger:
+    async def of(self, credential: str | None) -> _Ledger:
         """Return the ledger; a token is refused, since nobody here gave it out."""
         if credential is not None:
             raise CredentialRefusedError(
@@ -65,7 +66,7 @@ class TenantGate(grpc.aio.ServerInterceptor, Generic[_Ledger]):
         if not path.startswith(PREFIX):
             return await continuation(handler_call_details)
         try:
-            ledger = self._tenants.of(bearer_token(handler_call_details.invocation_metadata))
+            ledger = await self._tenants.of(bearer_token(handler_call_details.invocation_metadata))
         except ReceiptError as refusal:
             return refusing_handler(path, refusal) or await continuation(handler_call_details)
         return self._handlers(ledger).get(path) or await continuation(handler_call_details)
