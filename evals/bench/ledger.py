@@ -1,4 +1,8 @@
-"""The receipt writer over gRPC on a Unix socket, beside what the disk and the signature alone take here."""
+"""The receipt writer over gRPC on a Unix socket, beside what the disk and the signature alone take here.
+
+64 callers are 64 coroutines in this process, each of which waits for its answer before it sends again: the client has
+one core, the writer the other. CPU is the writer's own, from its process times.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import grpc.aio
 from nacl.signing import SigningKey
@@ -21,48 +30,132 @@ from prometheus.receipts.v1.receipts_pb2_grpc import ReceiptWriterStub
 SYNCS = 300
 ALONE = 300
 CALLERS = 64
-EACH = 60
+EACH = 150
+WARM_UP = 5
 BYTES = b"x" * 1_100
 
-
-def main() -> int:
-    """Prints durable appends of one caller and of 64, and the writer's CPU per entry."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        sync_ms = statistics.median(_sync_times(folder / "raw"))
-        target = f"unix:{folder}/w.sock"
-        command = [sys.executable, "-m", "receipt_writer", "serve", "--home", name, "--listen", target]
-        command.append("--exit-with-stdin")
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as writer:
-            figures = asyncio.run(_measure(target, writer.pid))
-    print(f"raw fdatasync of 1.1 kB     {sync_ms:7.2f} ms p50;  Ed25519 signature {_sign_us():.0f} us")
-    more_ms = figures.alone_ms - sync_ms
-    print(f"one caller                  {figures.alone_ms:7.2f} ms p50   (fdatasync + {more_ms:.2f} ms)")
-    print(
-        f"64 callers, unary           {figures.rate:7.0f} durable entries/s   "
-        f"({figures.rate * figures.alone_ms / 1000:.1f}x one caller)"
-    )
-    print(f"writer CPU an entry         {figures.cpu_us:7.0f} us")
-    return 0
+_Append = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class _Figures:
-    alone_ms: float
+class Load:
+    """What a number of callers got: entries a second, the writer's CPU for each, and what one waited."""
+
     rate: float
     cpu_us: float
+    p50_ms: float
+    p99_ms: float
 
 
-async def _measure(target: str, writer_pid: int) -> _Figures:
+def main() -> int:
+    """Prints durable appends of one caller and of 64, over streams and unary calls, and the writer's CPU per entry."""
+    with tempfile.TemporaryDirectory() as name:
+        sync_ms = statistics.median(_sync_times(Path(name) / "raw"))
+        with serving(Path(name)) as (target, pid):
+            loads = asyncio.run(_measure(target, pid))
+    print(f"raw fdatasync of 1.1 kB     {sync_ms:7.2f} ms p50;  Ed25519 signature {_sign_us():.0f} us")
+    for kind in ("stream", "unary"):
+        alone, many = loads[f"one caller, {kind}"], loads[f"{CALLERS} callers, {kind}"]
+        print(
+            f"one caller, {kind:6}          {alone.p50_ms:7.2f} ms p50   (fdatasync + {alone.p50_ms - sync_ms:.2f} ms)"
+        )
+        print(
+            f"{CALLERS} callers, {kind:6}         {many.rate:7.0f} durable entries/s, p50 {many.p50_ms:.1f} ms, "
+            f"p99 {many.p99_ms:.1f} ms   ({many.rate / alone.rate:.1f}x one caller, "
+            f"{many.rate * sync_ms / 1000:.1f}x one fdatasync each)"
+        )
+        print(f"writer CPU an entry         {many.cpu_us:7.0f} us")
+    return 0
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[tuple[str, int]]:
+    """Run a writer over an empty home; give its target and its process id."""
+    target = f"unix:{home}/w.sock"
+    command = [sys.executable, "-m", "receipt_writer", "serve", "--home", str(home), "--listen", target]
+    command.append("--exit-with-stdin")
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as writer:
+        yield target, writer.pid
+
+
+async def _measure(target: str, pid: int) -> dict[str, Load]:
+    numbers = count(1)
+    loads = {}
     async with grpc.aio.insecure_channel(target) as channel:
         stub = ReceiptWriterStub(channel)  # type: ignore[no-untyped-call]  # generated
         await stub.GetHead(wire.GetHeadRequest(layer=wire.LAYER_L10_TURNS), wait_for_ready=True, timeout=30)
-        alone = [await _append(stub, number) for number in range(ALONE)]
-        cpu_s, started = _cpu_s(writer_pid), time.perf_counter()
-        await asyncio.gather(*(_caller(stub, number) for number in range(CALLERS)))
-        seconds, used_s = time.perf_counter() - started, _cpu_s(writer_pid) - cpu_s
-    entries = CALLERS * EACH
-    return _Figures(statistics.median(alone), entries / seconds, used_s / entries * 1e6)
+        for kind, caller in (("stream", _stream_caller), ("unary", _unary_caller)):
+            loads[f"one caller, {kind}"] = await _load(partial(caller, stub, numbers), pid, 1, ALONE)
+            loads[f"{CALLERS} callers, {kind}"] = await _load(partial(caller, stub, numbers), pid, CALLERS, EACH)
+    return loads
+
+
+async def _load(make: Callable[[], Any], pid: int, callers: int, each: int) -> Load:
+    """Let callers append one after another; what they do to warm up is not measured."""
+    times: list[float] = []
+    ready, begin = asyncio.Semaphore(0), asyncio.Event()
+
+    async def run() -> None:
+        async with make() as append:
+            for _ in range(WARM_UP):
+                await append()
+            ready.release()
+            await begin.wait()
+            for _ in range(each):
+                started = time.perf_counter()
+                await append()
+                times.append((time.perf_counter() - started) * 1000)
+
+    running = [asyncio.create_task(run()) for _ in range(callers)]
+    for _ in running:
+        await ready.acquire()
+    cpu_s, started = _cpu_s(pid), time.perf_counter()
+    begin.set()
+    await asyncio.gather(*running)
+    seconds, used_s = time.perf_counter() - started, _cpu_s(pid) - cpu_s
+    entries = callers * each
+    times.sort()
+    return Load(entries / seconds, used_s / entries * 1e6, times[len(times) // 2], times[len(times) * 99 // 100])
+
+
+@asynccontextmanager
+async def _unary_caller(stub: ReceiptWriterStub, numbers: Iterator[int]) -> AsyncIterator[_Append]:
+    async def append() -> None:
+        await stub.AppendDecision(wire.AppendDecisionRequest(draft=_draft(next(numbers))))
+
+    yield append
+
+
+@asynccontextmanager
+async def _stream_caller(stub: ReceiptWriterStub, numbers: Iterator[int]) -> AsyncIterator[_Append]:
+    call = stub.AppendStream()
+
+    async def append() -> None:
+        number = next(numbers)
+        await call.write(wire.AppendStreamRequest(tag=number, decision=_draft(number)))
+        answer = await call.read()
+        if answer.tag != number or not answer.HasField("entry"):
+            raise RuntimeError(f"The writer answered {answer}.")
+
+    yield append
+    await call.done_writing()
+
+
+def _draft(number: int) -> wire.DecisionDraft:
+    return wire.DecisionDraft(
+        product_id="prometheus-agent",
+        spec_id="reply-drafter",
+        spec_hash="a" * 64,
+        input_hash="b" * 64,
+        output_canonical_hash="c" * 64,
+        category="drafter",
+        model_identity=wire.ModelIdentity(provider="offline", model="offline-rules", version="1"),
+        latency_ms=3,
+        schema_valid=True,
+        call_id=f"c_{number:026d}",
+        exit_state="ok",
+        commitment="hmac-sha256",
+    )
 
 
 def _sync_times(path: Path) -> list[float]:
@@ -83,31 +176,6 @@ def _sign_us() -> float:
     for _ in range(2_000):
         key.sign(BYTES)
     return (time.process_time() - started) / 2_000 * 1e6
-
-
-async def _caller(stub: ReceiptWriterStub, number: int) -> None:
-    for each in range(EACH):
-        await _append(stub, 1_000_000 + number * EACH + each)
-
-
-async def _append(stub: ReceiptWriterStub, number: int) -> float:
-    draft = wire.DecisionDraft(
-        product_id="prometheus-agent",
-        spec_id="reply-drafter",
-        spec_hash="a" * 64,
-        input_hash="b" * 64,
-        output_canonical_hash="c" * 64,
-        category="drafter",
-        model_identity=wire.ModelIdentity(provider="offline", model="offline-rules", version="1"),
-        latency_ms=3,
-        schema_valid=True,
-        call_id=f"c_{number:026d}",
-        exit_state="ok",
-        commitment="hmac-sha256",
-    )
-    started = time.perf_counter()
-    await stub.AppendDecision(wire.AppendDecisionRequest(draft=draft))
-    return (time.perf_counter() - started) * 1000
 
 
 def _cpu_s(pid: int) -> float:
