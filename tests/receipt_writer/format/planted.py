@@ -32,8 +32,8 @@ def run(test: str, folder: Path) -> tuple[int, str]:
 def _run(test: str, folder: Path) -> None:
     code = CRASHED
     sys.path.insert(0, str(folder))
-    sys.dont_write_bytecode = True
-    quiet = ["-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    quiet = ["-p", "no:cacheprovider", "--basetemp", str(folder / "base")]
+    quiet += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     try:
         with (folder / "printed").open("w") as printed, contextlib.redirect_stdout(printed):
             code = int(pytest.main(["-x", *quiet, test]))
