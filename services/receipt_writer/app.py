@@ -4,34 +4,51 @@ import asyncio
 import logging
 import os
 import signal
-import threading
 import time
-from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from receipt_writer.errors import FolderInUseError, ReceiptError, StorageFailedError
-from receipt_writer.format.entry import Entry
+from receipt_writer.errors import FolderInUseError, StorageFailedError, TakenOverError
+from receipt_writer.format.digest import split_origin
 from receipt_writer.format.schema import LAYERS
+from receipt_writer.format.signing import Signer
 from receipt_writer.identity import (
+    USES,
     Identity,
+    LedgerName,
     chains_folder,
     create_identity,
     load_identity,
+    require_name,
     require_no_keys,
     require_no_lost_key,
+    restore_policies,
 )
 from receipt_writer.index import ChainIndex
-from receipt_writer.intents import Intent, decode_intent, encode_intent
-from receipt_writer.ledger import Interrupt, Ledger
-from receipt_writer.listen import Address
+from receipt_writer.ledger import Ledger
+from receipt_writer.listen import Address, UnixAddress
+from receipt_writer.parent import parent_process, when_stdin_ends
 from receipt_writer.query import Queries
-from receipt_writer.replay import read_checkpoint, replay_chain, require_copy
+from receipt_writer.recovery import (
+    checkpoint_keys,
+    new_index,
+    record_interrupted,
+    replay,
+    settle,
+    sizes_of,
+    trust_of,
+)
+from receipt_writer.rotation import KeyLog, Rotations, end_rotations
+from receipt_writer.signers.custody import Use
+from receipt_writer.signers.source import KeySource
+from receipt_writer.state import STATE_EVERY_MS, STATE_NAME, State, StateFile
 from receipt_writer.storage.filesystem import FileSystem, OsFileSystem
+from receipt_writer.storage.index_file import IndexFile, index_path
 from receipt_writer.storage.jsonl import HEAD_NAME, JsonlStore, chain_path
 from receipt_writer.storage.lock import FolderLock, take_lock
 from receipt_writer.storage.protocol import EntryStore
+from receipt_writer.tenants import tenant_folder
 from receipt_writer.upkeep import Checkpoints, Upkeep
 from receipt_writer.writer import Clock, Limits, Writer
 from service_runtime.errors import SetupError
@@ -40,7 +57,6 @@ from service_runtime.shutdown import leave_within
 _log = logging.getLogger("receipt_writer")
 _UPKEEP_S = 1.0
 _DRAIN_S = 2.0
-_START_TIME = 19  # in /proc/PID/stat, counted behind the command's closing parenthesis
 
 
 @dataclass(frozen=True)
@@ -51,8 +67,11 @@ class Service:
     store: EntryStore
     checkpoints: Checkpoints
     writer: Writer
+    state: State
+    rotations: Rotations
     upkeep: Upkeep
     queries: Queries
+    folder: Path
 
 
 def clock_ms() -> int:
@@ -67,45 +86,89 @@ def open_service(
     *,
     host: str = "",
     limits: Limits | None = None,
+    state_every_ms: int = STATE_EVERY_MS,
+    source: KeySource | None = None,
+    name: LedgerName | None = None,
+    take_over: bool = False,
 ) -> Service:
     """Take a receipts folder for this process, recover what an earlier one left, and wire the service up.
+
+    `source` says where the keys are, `name` what the ledger is called; a new one takes a random name, an old one keeps
+    its own and refuses another. `take_over` is the operator's word that a writer that hangs is to lose the folder.
 
     Raises:
         SetupError: Another writer owns the folder, a key is missing or unusable, or the folder cannot be written.
         LedgerDamagedError: The chains are not what was committed; nothing was changed.
         StorageFailedError: The medium refused.
     """
-    files = files or OsFileSystem()
+    files, source = files or OsFileSystem(), source or KeySource()
     with ExitStack() as opened:
-        lock = _own(folder, files)
+        lock = _own(folder, files, take_over=take_over)
         opened.callback(lock.release)
-        identity = _identity(folder, files)
+        identity = _identity(folder, files, source, name)
         opened.pop_all()  # from here on the store gives the lock back, also when it cannot be opened
-        store = JsonlStore(files, lock, [layer.chain for layer in LAYERS.values()], identity.entry_signer, folder)
+        store = _store(files, lock, folder, identity)
         opened.callback(store.close)
-        sizes: dict[str, int] = {}
-        indexes = [_replayed(store, identity, name, sizes) for name in LAYERS]
-        ledger = Ledger(indexes, identity.entry_signer, host)
+        trust = trust_of(store, identity)
+        signers: dict[Use, Signer] = {use: identity.in_force(trust, use) for use in USES}
+        restore_policies(files, folder, identity.name, trust.roots)
+        indexes = {layer: new_index(identity.name, layer) for layer in LAYERS}
+        kept = {layer: _index_file(files, folder, index) for layer, index in indexes.items()}
+        sizes = {
+            layer: replay(store, index, trust, kept[layer].rows(checkpoint_keys(trust, index.layer.chain)))
+            for layer, index in indexes.items()
+        }
+        ledger = Ledger(indexes.values(), signers["entry"], host)
         writer = Writer(ledger, store, clock, limits or Limits())
-        _record_interrupted(writer, _settle(ledger, store, clock))
+        store.change_signer(signers["entry"])
+        abandoned = settle(ledger, store, clock)
+        end_rotations(identity, signers)
+        key_log = KeyLog(ledger, store, clock, trust)
+        key_log.begin(signers)
+        record_interrupted(writer, abandoned)
+        state = State(ledger, store, writer, StateFile(files, folder / STATE_NAME), state_every_ms)
+        state.restore()
         opened.pop_all()
-    checkpoints = Checkpoints(ledger, store, identity.checkpoint_signer, sizes)
-    upkeep = Upkeep(ledger, writer, checkpoints, clock, _UPKEEP_S)
-    return Service(ledger, store, checkpoints, writer, upkeep, Queries(ledger, store, checkpoints))
+    checkpoints = Checkpoints(ledger, store, signers["checkpoint"], sizes, kept)
+    rotations = Rotations(key_log, identity.custody, writer, checkpoints, state)
+    upkeep = Upkeep(writer, checkpoints, state, clock, _UPKEEP_S)
+    queries = Queries(ledger, store, checkpoints)
+    return Service(ledger, store, checkpoints, writer, state, rotations, upkeep, queries, folder)
 
 
-def make_keys(folder: Path, substrate_id: str | None) -> Identity:
+def open_tenant(
+    own: Service,
+    tenant_id: str,
+    files: FileSystem | None = None,
+    clock: Clock = clock_ms,
+    source: KeySource | None = None,
+) -> Service:
+    """Open the ledger of a tenant beside the writer's own, making it when there is none.
+
+    Raises:
+        As `open_service`; also `OSError` when its folder cannot be made.
+    """
+    folder = tenant_folder(own.folder, tenant_id)
+    folder.parent.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    name = LedgerName(split_origin(own.queries.origin("L1")).substrate_id, tenant_id)
+    return open_service(folder, files, clock, source=source, name=name, state_every_ms=own.state.every_ms)
+
+
+def make_keys(folder: Path, substrate_id: str | None, source: KeySource | None = None) -> Identity:
     """Create a new ledger's keys, name and policy files without starting to serve.
 
     Raises:
         SetupError: They exist already, one is missing although the ledger has been used, they cannot be written, or a
             writer runs on the folder.
     """
-    files = OsFileSystem()
+    files, source = OsFileSystem(), source or KeySource()
     lock = _own(folder, files)
     try:
-        require_no_keys(folder)
-        return _identity(folder, files, substrate_id)
+        require_no_keys(files, folder, source)
+        identity = _identity(folder, files, source, LedgerName(substrate_id) if substrate_id else None)
+        restore_policies(files, folder, identity.name, identity.own_keys)
+        return identity
     finally:
         lock.release()
 
@@ -116,16 +179,17 @@ async def run_service(service: Service, address: Address, leave: asyncio.Event) 
     Raises:
         ListenError: The address is taken or cannot be used; nothing was served.
     """
-    from receipt_writer.rpc import SERVICE_NAME, register
+    from receipt_writer.rpc import SERVICE_NAME, SoleLedger, make_gate
     from receipt_writer.server import ReceiptServer
 
     writer = service.writer
-    server = ReceiptServer(SERVICE_NAME, lambda grpc: register(grpc, writer, service.queries, leave.is_set))
+    closing = asyncio.Event()
+    server = ReceiptServer(SERVICE_NAME, make_gate(SoleLedger(service), closing), closing)
     committer = asyncio.create_task(writer.run(service.upkeep.after_commit))
     keeper = asyncio.create_task(service.upkeep.run())
     try:
         bound = await server.start(address)
-        _log.info("ready: receipt-writer serves %s on %s", _sizes(service.ledger), bound)
+        _log.info("ready: receipt-writer serves %s on %s", sizes_of(service.ledger.indexes), bound)
         leaving = asyncio.create_task(leave.wait())
         await asyncio.wait({committer, keeper, leaving}, return_when=asyncio.FIRST_COMPLETED)
         leaving.cancel()
@@ -141,10 +205,18 @@ async def run_service(service: Service, address: Address, leave: asyncio.Event) 
     return 1 if writer.failure else 0
 
 
-def serve_process(folder: Path, address: Address, *, exit_with_stdin: bool) -> int:
+def serve_process(
+    folder: Path,
+    address: Address,
+    *,
+    exit_with_stdin: bool,
+    source: KeySource | None = None,
+    take_over: bool = False,
+) -> int:
     """Serve as a process of its own: signals, or the end of stdin, end it within two seconds.
 
-    With `exit_with_stdin` the host that holds the pipe rules: a Ctrl-C at its terminal is the host's affair.
+    With `exit_with_stdin` the host that holds the pipe rules: a Ctrl-C at its terminal is the host's affair. With
+    `take_over` a writer that hangs loses the folder, and its socket.
 
     Raises:
         ServiceError: The service could not start.
@@ -156,21 +228,26 @@ def serve_process(folder: Path, address: Address, *, exit_with_stdin: bool) -> i
         loop.add_signal_handler(signal.SIGTERM, leave.set)
         loop.add_signal_handler(signal.SIGINT, _ignore if exit_with_stdin else leave.set)
         if exit_with_stdin:
-            _when_stdin_ends(lambda: loop.call_soon_threadsafe(leave.set))
-        service = open_service(folder, host=_parent_process() if exit_with_stdin else "")
+            when_stdin_ends(lambda: loop.call_soon_threadsafe(leave.set))
+        host = parent_process() if exit_with_stdin else ""
+        service = open_service(folder, host=host, source=source, take_over=take_over)
+        if take_over and isinstance(address, UnixAddress):
+            address.path.unlink(missing_ok=True)
         limit = asyncio.create_task(_limit_drain(leave))
+        lost = asyncio.create_task(_leave_to_the_next(service.writer))
         status = await run_service(service, address, leave)
         limit.cancel()
+        lost.cancel()
         return status
 
     return asyncio.run(serve())
 
 
-def _own(folder: Path, files: FileSystem) -> FolderLock:
+def _own(folder: Path, files: FileSystem, *, take_over: bool = False) -> FolderLock:
     chains = chains_folder(folder)
     try:
         chains.mkdir(mode=0o700, exist_ok=True)
-        return take_lock(files, chains)
+        return take_lock(files, chains, take_over=take_over)
     except FolderInUseError:
         raise
     except OSError as error:
@@ -178,47 +255,27 @@ def _own(folder: Path, files: FileSystem) -> FolderLock:
         raise SetupError(f"The chains folder {chains} cannot be used: {reason}.") from error
 
 
-def _identity(folder: Path, files: FileSystem, substrate_id: str | None = None) -> Identity:
+def _identity(folder: Path, files: FileSystem, source: KeySource, name: LedgerName | None) -> Identity:
     chains = chains_folder(folder)
     paths = [chains / HEAD_NAME, *(chain_path(chains, layer.chain) for layer in LAYERS.values())]
     if any(path.exists() and path.stat().st_size for path in paths):
-        require_no_lost_key(folder)
+        require_no_lost_key(files, folder, source)
+        if name:
+            require_name(files, folder, name)
     else:
-        create_identity(files, folder, substrate_id)
-    return load_identity(files, folder)
+        create_identity(files, folder, source, name)
+    return load_identity(files, folder, source)
 
 
-def _replayed(store: EntryStore, identity: Identity, layer: str, sizes: dict[str, int]) -> ChainIndex:
-    index = ChainIndex(LAYERS[layer], identity.substrate_id)
-    chain, keys = index.layer.chain, identity.policies[layer].keys
-    checkpoint = read_checkpoint(store.checkpoint(chain), index, keys)
-    sizes[layer] = checkpoint.size if checkpoint else 0
-    replay_chain(index, store.lines(chain), keys, checkpoint=checkpoint, committed=store.committed(chain))
-    copy = read_checkpoint(store.checkpoint_copy(chain), index, keys)
-    if copy != checkpoint:
-        require_copy(index, copy)
-    return index
+def _store(files: FileSystem, lock: FolderLock, folder: Path, identity: Identity) -> JsonlStore:
+    chains = [layer.chain for layer in LAYERS.values()]
+    following = identity.next_signers.get("entry")
+    other_keys = [following.public_key] if following else []  # a key change may have been cut off in the middle
+    return JsonlStore(files, lock, chains, identity.entry_signer, folder, other_keys=other_keys)
 
 
-def _settle(ledger: Ledger, store: EntryStore, clock: Clock) -> list[Intent]:
-    """End the recovery; return the turns that nobody will report any more."""
-    journal = [decode_intent(line) for line in store.intents()]
-    intents = [intent for intent in journal if intent]
-    if len(intents) < len(journal):
-        _log.warning("%d damaged lines of the intent journal were left out.", len(journal) - len(intents))
-    abandoned = ledger.restore_intents(intents)
-    remaining = [encode_intent(intent) for intent in ledger.intents.values()]
-    for report in store.settle(ledger.marks(), remaining, clock()):
-        _log.warning("%s", report)
-    return abandoned
-
-
-def _record_interrupted(writer: Writer, abandoned: Sequence[Intent]) -> None:
-    for outcome in writer.commit_now([Interrupt(intent) for intent in abandoned]):
-        if isinstance(outcome, ReceiptError):
-            _log.warning("A turn that never reported could not be recorded: %s", outcome)
-        elif isinstance(outcome, Entry):
-            _log.warning("Entry %d records a turn that never reported as interrupted.", outcome.id)
+def _index_file(files: FileSystem, folder: Path, index: ChainIndex) -> IndexFile:
+    return IndexFile(files, index_path(chains_folder(folder), index.layer.chain), index)
 
 
 def _require_upkeep(writer: Writer, keeper: "asyncio.Task[None]") -> None:
@@ -237,38 +294,20 @@ async def _finish(service: Service, committer: "asyncio.Task[None]") -> None:
     except StorageFailedError as failure:
         service.writer.fail(failure)
     await service.checkpoints.rest()
+    await service.state.rest()
+
+
+async def _leave_to_the_next(writer: Writer) -> None:
+    """End the process when another took over: an orderly end would remove the socket file, which is the other's now."""
+    await writer.stopped.wait()
+    if isinstance(writer.failure, TakenOverError):
+        logging.shutdown()
+        os._exit(1)
 
 
 async def _limit_drain(leave: asyncio.Event) -> None:
     await leave.wait()
     leave_within(_DRAIN_S)  # a disk that hangs must not keep the process
-
-
-def _when_stdin_ends(tell: Callable[[], object]) -> None:
-    def watch() -> None:
-        try:
-            while os.read(0, 4096):
-                pass
-        except OSError:
-            _log.info("stdin cannot be read, which counts as its end")
-        tell()
-
-    threading.Thread(target=watch, name="stdin", daemon=True).start()
-
-
-def _parent_process() -> str:
-    """Name the process that started this one, so that another process with its number later is not mistaken for it."""
-    parent = os.getppid()
-    try:
-        status = Path(f"/proc/{parent}/stat").read_text(encoding="utf-8")
-    except OSError:
-        return f"{parent}"
-    return f"{parent}.{status.rpartition(')')[2].split()[_START_TIME]}"
-
-
-def _sizes(ledger: Ledger) -> str:
-    sizes = [f"{index.layer.chain} ({index.head.size})" for index in ledger.indexes.values() if index.head.size]
-    return ", ".join(sizes) or "an empty ledger"
 
 
 def _ignore() -> None:

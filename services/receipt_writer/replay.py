@@ -7,17 +7,20 @@ no signature check. From there on every line is judged in full. (Spec section 10
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 
 from receipt_writer.errors import LedgerBehindError, LedgerDamagedError
 from receipt_writer.format.chain import Head, check_link
-from receipt_writer.format.checkpoint import Checkpoint, verify_note
+from receipt_writer.format.checkpoint import Checkpoint, parse_note, verify_note
 from receipt_writer.format.entry import parse_line
 from receipt_writer.format.errors import CheckpointError, FormatError
-from receipt_writer.format.merkle import leaf_hash
+from receipt_writer.format.keylog import KEY_LAYER, check_possession
 from receipt_writer.format.policy import TrustedKey
-from receipt_writer.index import ChainIndex, Rows
+from receipt_writer.index import BLOCK_ENTRIES, ChainIndex, Rows
 from receipt_writer.storage.protocol import Mark
+
+Recognise = Callable[[int, Sequence[int], bytes], bytes | None]
+"""Returns the last of the lines from an id on, if they have these lengths and this SHA-256 (`EntryStore.recognise`)."""
 
 
 def replay_chain(
@@ -27,13 +30,11 @@ def replay_chain(
     *,
     checkpoint: Checkpoint | None,
     committed: Mark | None,
-    kept: Iterable[Rows] = (),
     check_all: bool = False,
 ) -> None:
-    """Fill an empty index from a chain's lines; `check_all` judges the lines under the checkpoint in full as well.
+    """Fill an index from a chain's lines; `check_all` judges the lines under the checkpoint in full as well.
 
-    `kept` are rows that the checkpoint key vouches for, from entry 1 on. Where they are about these very lines, and
-    under the checkpoint, they spare the parsing of the lines; where they are not they are passed over.
+    The lines are those behind what the index knows by `adopt_kept`, all of them when it is empty.
 
     Raises:
         LedgerDamagedError: A line, the root at the checkpoint, or the hash at the commit point is not what was signed.
@@ -41,7 +42,6 @@ def replay_chain(
     """
     source = iter(lines)
     if checkpoint and checkpoint.size:
-        source = chain(_adopt(index, source, kept, checkpoint.size, committed), source)
         add = partial(add_checked, keys=keys) if check_all else add_unchecked
         _replay_under_checkpoint(index, source, checkpoint, committed, add)
     for line in source:
@@ -54,17 +54,42 @@ def replay_chain(
         )
 
 
+def adopt_kept(
+    index: ChainIndex,
+    kept: Iterable[Rows],
+    recognise: Recognise,
+    checkpoint: Checkpoint | None,
+    committed: Mark | None,
+) -> None:
+    """Fill an empty index with rows that the checkpoint key vouches for, as far as they are about this chain's lines.
+
+    They spare the parsing of older lines, and no more than that: `replay_chain` compares the root over them with the
+    checkpoint's. Rows that reach beyond the checkpoint or to the commit point are left to it.
+    """
+    size = checkpoint.size if checkpoint else 0
+    if committed:
+        size = min(size, committed.size - 1)
+    for rows in kept:
+        first, last = index.head.size + 1, index.head.size + BLOCK_ENTRIES
+        line = recognise(first, rows.lengths, rows.digest) if last <= size else None
+        if line is None:
+            return
+        index.adopt(rows, head_of(line, last))
+
+
 def read_checkpoint(note: bytes | None, index: ChainIndex, keys: Sequence[TrustedKey]) -> Checkpoint | None:
-    """Return the checkpoint of a stored note, None when none was written yet.
+    """Return the checkpoint of a stored note, None when none was written yet, or one that covers no entry.
 
     Raises:
         LedgerDamagedError: The note is not this chain's, or not signed by this ledger's checkpoint key.
     """
     if note is None:
         return None
-    trusted = [key.public_key for key in keys if key.use == "checkpoint"]
     try:
-        return verify_note(note.decode(), index.origin, trusted)
+        text = note.decode()
+        size = parse_note(text).checkpoint.size
+        trusted = [key.public_key for key in keys if key.use == "checkpoint" and key.covers(size)]
+        return verify_note(text, index.origin, trusted) if size else None
     except (CheckpointError, UnicodeDecodeError) as error:
         raise LedgerDamagedError(
             f"The checkpoint of the chain {index.layer.chain} cannot be used ({error}); put back the one that belongs "
@@ -117,23 +142,6 @@ def _replay_under_checkpoint(
         )
 
 
-def _adopt(
-    index: ChainIndex, source: Iterator[bytes], kept: Iterable[Rows], size: int, committed: Mark | None
-) -> list[bytes]:
-    """Take kept rows over as long as they are about the lines that stand there; return the lines read in vain."""
-    for rows in kept:
-        first, last = index.head.size + 1, index.head.size + len(rows)
-        if last > size:
-            break
-        lines = list(islice(source, len(rows)))
-        if b"".join(map(leaf_hash, lines)) != rows.leaves:
-            return lines
-        if committed and first <= committed.size <= last:
-            _require_hash(index, head_of(lines[committed.size - first], committed.size), committed)
-        index.adopt(rows, head_of(lines[-1], last))
-    return []
-
-
 def head_of(line: bytes, size: int) -> Head:
     """Return the head that a line makes which is known to be a good one."""
     members = json.loads(line)
@@ -162,6 +170,8 @@ def add_checked(index: ChainIndex, line: bytes, keys: Sequence[TrustedKey]) -> N
     try:
         entry = parse_line(index.layer.name, line)
         head = check_link(index.head, entry, tenant_id=index.tenant_id, keys=keys)
+        if index.layer.name == KEY_LAYER:
+            check_possession(entry)
     except FormatError as error:
         raise _damaged(index, str(error).removesuffix(".")) from error
     index.add(entry.fields, line, head)

@@ -93,6 +93,14 @@ class Checkpoints:
         await self._write_each([layer for layer, size in sizes.items() if size > self._sizes[layer]])
         await self.rest()
 
+    def require_owner(self) -> None:
+        """Look whether another writer took the chains over.
+
+        Raises:
+            TakenOverError: It did.
+        """
+        self._store.require_owner()
+
     async def rest(self) -> None:
         """Wait until no checkpoint is being written."""
         async with self._writing:
@@ -173,9 +181,10 @@ class Upkeep:
         """Record the turns that are past their deadline, then write the state and the checkpoints that are due.
 
         Raises:
-            StorageFailedError: A checkpoint could not be written.
+            StorageFailedError: A checkpoint could not be written, or another writer took over.
         """
         now_ms = self._clock()
+        self._checkpoints.require_owner()
         for intent in self._ledger.silent_turns(now_ms):
             await self._interrupt(intent)
         await self._state.look(now_ms)

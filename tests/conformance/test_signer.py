@@ -14,7 +14,6 @@ from receipt_writer.format.chain import check_link, genesis_head, next_entry
 from receipt_writer.format.checkpoint import Checkpoint, sign_checkpoint, verify_note
 from receipt_writer.format.policy import TrustedKey
 from receipt_writer.format.signing import Signer, precheck_key, precheck_signature, verify
-from receipt_writer.signers.current import CurrentSigner
 from receipt_writer.signers.file import Passphrase
 from receipt_writer.signers.local import LocalSigner
 from receipt_writer.signers.sealing import Limits
@@ -44,18 +43,11 @@ def _remote(_folder: Path) -> AbstractContextManager[Signer]:
     return remote_signer(SEED)
 
 
-def _current(_folder: Path) -> AbstractContextManager[Signer]:
-    signer = CurrentSigner(LocalSigner.generate())
-    signer.replace(LocalSigner.from_seed(SEED))
-    return nullcontext(signer)
-
-
 KINDS: dict[str, Callable[[Path], AbstractContextManager[Signer]]] = {
     "file": _in_file(KeySource()),
     "locked file": _in_file(KeySource(Passphrase(b"correct horse", CHEAP))),
     "environment": _in_environment,
     "remote": _remote,
-    "current": _current,
 }
 
 
@@ -94,6 +86,7 @@ def test_it_signs_entries_and_checkpoints(signer: Signer) -> None:
 
 def test_signers_of_one_seed_are_the_same_signer() -> None:
     expected = bytes(SigningKey(SEED).verify_key)
-    with _remote(Path()) as remote, _in_environment(Path()) as environment, _current(Path()) as current:
-        assert {one.public_key for one in (remote, environment, current)} == {expected}
-        assert len({one.sign(b"message") for one in (remote, environment, current)}) == 1
+    local = LocalSigner.from_seed(SEED)
+    with _remote(Path()) as remote, _in_environment(Path()) as environment:
+        assert {one.public_key for one in (remote, environment, local)} == {expected}
+        assert len({one.sign(b"message") for one in (remote, environment, local)}) == 1

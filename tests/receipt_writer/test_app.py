@@ -131,11 +131,16 @@ def test_a_start_that_was_cut_off_while_making_keys_is_completed(folder: Path) -
 def test_a_swapped_key_is_noticed(folder: Path, tmp_path: Path) -> None:
     fill(folder, 1, 2)
     make_keys(tmp_path, None)
+    own = (folder / "entry.key").read_bytes()
     (folder / "entry.key").write_bytes((tmp_path / "entry.key").read_bytes())
-    with pytest.raises(SetupError, match="both of its keys"):
-        open_service(folder)
-    without_policies(folder)
     with pytest.raises(LedgerDamagedError, match="key that belongs"):
+        open_service(folder)
+    (chains_folder(folder) / "head.json").unlink()
+    with pytest.raises(KeyFileError, match=r"not the one in force, which by the key log is fingerprint [0-9a-f]{64}"):
+        open_service(folder)
+    (folder / "entry.key").write_bytes(own)
+    (folder / "checkpoint.key").write_bytes((tmp_path / "checkpoint.key").read_bytes())
+    with pytest.raises(KeyFileError, match="The checkpoint key that this writer was given is not the one in force"):
         open_service(folder)
 
 
@@ -220,6 +225,7 @@ def test_chains_that_were_made_again_with_the_same_keys_are_refused(folder: Path
     fill(folder, 1, 3, checkpoint=True)
     for path in chains_folder(folder).iterdir():
         path.unlink()
+    (folder / "keys.checkpoint").unlink()
     kept = (folder / "decisions.checkpoint").rename(folder / "kept")
     fill(folder, 7, 9)
     kept.rename(folder / "decisions.checkpoint")

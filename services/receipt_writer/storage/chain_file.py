@@ -1,7 +1,9 @@
 """One chain as a file of lines: finding its sound end, streaming it, reading by id, appending."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from itertools import accumulate, islice
 from pathlib import Path
 
 from receipt_writer.format.canonical import MAX_LINE_BYTES
@@ -55,9 +57,9 @@ class ChainFile:
             position += len(chunk)
         return end
 
-    def lines(self, end_bytes: int) -> Iterator[bytes]:
-        """Yield the lines up to an offset that follows a line break, remembering where each ends."""
-        self._ends = array("Q")
+    def lines(self, end_bytes: int, known: int = 0) -> Iterator[bytes]:
+        """Yield the lines behind the first `known` up to an offset, remembering where each ends."""
+        del self._ends[known:]
         return self.further_lines(end_bytes)
 
     def further_lines(self, end_bytes: int) -> Iterator[bytes]:
@@ -78,10 +80,23 @@ class ChainFile:
                 yield rest
                 return
 
-    def know(self, lengths: Iterable[int]) -> None:
+    def know(self, lengths: Sequence[int]) -> None:
         """Take further lines as known without reading them, by their lengths in bytes without the line break."""
-        for length in lengths:
-            self._remember(length)
+        ends = accumulate(lengths, lambda end, length: end + length + 1, initial=self.end_bytes)
+        self._ends.extend(islice(ends, 1, None))
+
+    def recognise(self, first_id: int, lengths: Sequence[int], digest: bytes) -> bytes | None:
+        """Return the last of the lines from `first_id` on if they are those of these lengths and this SHA-256.
+
+        Then they are known, and what stands behind them is not. `digest` covers the line breaks.
+        """
+        del self._ends[first_id - 1 :]
+        start = self.end_bytes
+        content = self.read_bytes(start, start + sum(lengths) + len(lengths))
+        if sha256(content).digest() != digest:
+            return None
+        self.know(lengths)
+        return content[-1 - lengths[-1] : -1]
 
     def read(self, first_id: int, count: int) -> list[bytes]:
         """Return up to `count` known lines from `first_id` on, without line breaks; `OSError` when some are gone."""

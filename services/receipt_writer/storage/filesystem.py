@@ -4,10 +4,12 @@ import fcntl
 import os
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
 _MODE = 0o600
+_COPIED_BYTES = 1 << 20
 
 
 class FileSystem(Protocol):
@@ -71,6 +73,10 @@ class FileSystem(Protocol):
 
     def lock(self, handle: int) -> bool:
         """Take the exclusive lock of a file without waiting; False when another process has it."""
+        ...
+
+    def is_at(self, handle: int, path: Path) -> bool:
+        """Say whether a path leads to the very file of a handle."""
         ...
 
 
@@ -149,6 +155,13 @@ class OsFileSystem:
             return False
         return True
 
+    def is_at(self, handle: int, path: Path) -> bool:
+        """Say whether a path leads to the very file of a handle."""
+        try:
+            return os.path.samestat(os.fstat(handle), path.stat())
+        except FileNotFoundError:
+            return False
+
 
 def write_all(files: FileSystem, handle: int, data: bytes) -> None:
     """Write every byte; a short write is followed by the rest, so that its error (full disk) shows itself.
@@ -193,6 +206,33 @@ def replace_file(files: FileSystem, path: Path, data: bytes) -> None:
         files.sync(handle)
     finally:
         files.close(handle)
+    files.replace(temporary, path)
+    files.sync_folder(path.parent)
+
+
+def renew_file(files: FileSystem, path: Path) -> None:
+    """Put a copy in a file's place, durably: whoever has the old file open writes to a file without a name from now on.
+
+    Nothing happens when there is none.
+
+    Raises:
+        OSError: The disk refused; the old file stands.
+    """
+    try:
+        old = files.open_to_read(path)
+    except FileNotFoundError:
+        return
+    temporary = path.with_name(f".{path.name}.tmp")
+    with ExitStack() as opened:
+        opened.callback(files.close, old)
+        new = files.open(temporary)
+        opened.callback(files.close, new)
+        files.truncate(new, 0)
+        position = 0
+        while part := files.read_at(old, _COPIED_BYTES, position):
+            write_all(files, new, part)
+            position += len(part)
+        files.sync(new)
     files.replace(temporary, path)
     files.sync_folder(path.parent)
 

@@ -14,17 +14,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from receipt_writer.errors import LedgerBehindError, OutOfHandlesError, StorageFailedError
+from receipt_writer.errors import LedgerBehindError, OutOfHandlesError, StorageFailedError, TakenOverError
 from receipt_writer.format.instant import iso_from_ms
 from receipt_writer.format.signing import Signer
 from receipt_writer.storage.chain_file import ChainFile
-from receipt_writer.storage.filesystem import FileSystem, create_file, read_whole, replace_file, write_all
+from receipt_writer.storage.filesystem import (
+    FileSystem,
+    create_file,
+    read_whole,
+    renew_file,
+    replace_file,
+    write_all,
+)
 from receipt_writer.storage.head_file import CommitPoint, HeadFile, HeadRecord
-from receipt_writer.storage.lock import FolderLock
+from receipt_writer.storage.lock import FolderLock, holder_of
 from receipt_writer.storage.protocol import Batch, Mark
 
 HEAD_NAME = "head.json"
 INTENTS_NAME = "intents.jsonl"
+
+_SINGLE_FILES = (HEAD_NAME, INTENTS_NAME)
 
 _STOPPED = "The ledger's storage failed earlier; restart the writer, which recovers what was acknowledged."
 
@@ -60,13 +69,15 @@ class JsonlStore:
             LedgerDamagedError: `head.json` holds no record that one of these keys signed.
             StorageFailedError: A file could not be opened or read.
         """
-        self._files, self._folder, self._signer = files, lock.folder, signer
+        self._files, self._folder, self._signer, self._lock = files, lock.folder, signer, lock
         self._copies, self._other_keys = copies, other_keys
         self._failed = self._settled = False
         self._moving_head = threading.Lock()  # a checkpoint's thread syncs what the committer's thread writes
         self._sound_ends: dict[str, int] = {}
         with ExitStack() as opened, self._final_failure("opened"):
             opened.callback(lock.release)
+            if lock.was_taken_over:
+                self._leave_the_last_holder_behind(chains)
             self._chains = {name: ChainFile(files, chain_path(lock.folder, name), writable=True) for name in chains}
             for file in self._chains.values():
                 opened.callback(file.close)
@@ -83,8 +94,13 @@ class JsonlStore:
         point = self._record.chains.get(chain)
         return Mark(point.size, point.hash) if point else None
 
-    def lines(self, chain: str) -> Iterator[bytes]:
-        """Yield the chain's lines up to a torn tail."""
+    def recognise(self, chain: str, first_id: int, lengths: Sequence[int], digest: bytes) -> bytes | None:
+        """Compare a part of the chain with a digest; its lines are known then."""
+        with self._final_failure("read"):
+            return self._chains[chain].recognise(first_id, lengths, digest)
+
+    def lines(self, chain: str, known: int = 0) -> Iterator[bytes]:
+        """Yield the chain's lines behind the known ones, up to a torn tail."""
         file, point = self._chains[chain], self._record.chains.get(chain)
         with self._final_failure("read"):
             length = file.length_bytes()
@@ -94,7 +110,7 @@ class JsonlStore:
                     f"{point.size}); put the newer copy back."
                 )
             end = self._sound_ends[chain] = file.sound_end(point.length_bytes if point else None)
-            yield from file.lines(end)
+            yield from file.lines(end, known)
 
     def intents(self) -> list[bytes]:
         """Return the journal's complete lines; an unterminated last one was never acknowledged."""
@@ -139,6 +155,7 @@ class JsonlStore:
                 self._files.sync(self._intents)
             for chain in lines:
                 self._chains[chain].sync()
+            self._require_owner()  # what was written to files that another took over must not be acknowledged
             for chain, added in lines.items():
                 self._chains[chain].advance(added)
             if lines:
@@ -181,6 +198,7 @@ class JsonlStore:
     def write_checkpoint(self, chain: str, note: bytes) -> None:
         """Make the commit point durable, then replace the checkpoint's file and its copy, each whole or not at all."""
         with self._moving_head, self._final_failure("written"):
+            self._require_owner()
             self._sync_head()
         with self._final_failure("written"), _shortage_passes(f"The checkpoint of the chain {chain}"):
             for folder in (self._folder, self._copies):
@@ -229,7 +247,25 @@ class JsonlStore:
         with suppress(PermissionError):  # not ours to read everywhere; only a home that is new needs it
             self._files.sync_folder(above)
 
+    def require_owner(self) -> None:
+        """Look whether another writer took over."""
+        with self._final_failure("kept"):
+            self._require_owner()
+
+    def _leave_the_last_holder_behind(self, chains: Sequence[str]) -> None:
+        for path in (*(chain_path(self._folder, name) for name in chains), *map(self._folder.joinpath, _SINGLE_FILES)):
+            renew_file(self._files, path)
+
+    def _require_owner(self) -> None:
+        if not self._lock.is_held():
+            self._failed = True
+            raise TakenOverError(
+                f"Another writer, process {holder_of(self._files, self._folder)}, took over these chains; this one "
+                "stops, and acknowledges nothing more."
+            )
+
     def _require_sole_writer(self) -> None:
+        self._require_owner()
         moved = any(file.length_bytes() != file.end_bytes for file in self._chains.values())
         if moved or not (self._head and self._head.is_undisturbed()):
             raise OSError("another process wrote to the chains")

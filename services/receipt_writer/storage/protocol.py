@@ -35,8 +35,21 @@ class EntryStore(Protocol):
         """Return how far the last commit of this chain reached, None when no commit point is known."""
         ...
 
-    def lines(self, chain: str) -> Iterator[bytes]:
-        """Yield every stored line in order, without its line break; only before `settle`.
+    def recognise(self, chain: str, first_id: int, lengths: Sequence[int], digest: bytes) -> bytes | None:
+        """Return the last of the lines from `first_id` on if they are those of these lengths and this SHA-256.
+
+        `digest` covers them as they stand in the chain, line breaks included; None when other lines stand there, or
+        fewer. Every line before `first_id` must have been recognised or yielded; only before `settle`.
+
+        Raises:
+            StorageFailedError: They could not be read.
+        """
+        ...
+
+    def lines(self, chain: str, known: int = 0) -> Iterator[bytes]:
+        """Yield the stored lines behind the first `known` in order, without line breaks; only before `settle`.
+
+        The first `known` lines must have been recognised or yielded before.
 
         Raises:
             LedgerBehindError: The chain ends before its commit point.
@@ -106,6 +119,15 @@ class EntryStore(Protocol):
         Raises:
             StorageFailedError: The medium refused.
             OutOfHandlesError: No file could be opened for now; the same call is safe to make again.
+        """
+        ...
+
+    def require_owner(self) -> None:
+        """Look whether the chains still belong to this writer; `commit` does so by itself.
+
+        Raises:
+            TakenOverError: Another writer took over, by its operator's word.
+            StorageFailedError: It could not be found out.
         """
         ...
 

@@ -1,0 +1,101 @@
+"""What a start does with what the last process left: judge the chains, end the recovery, tell of silent turns."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from receipt_writer.errors import ReceiptError
+from receipt_writer.format.entry import Entry
+from receipt_writer.format.keylog import KEY_CHAIN
+from receipt_writer.format.schema import LAYERS
+from receipt_writer.identity import Identity, LedgerName
+from receipt_writer.index import ChainIndex, Rows
+from receipt_writer.intents import Intent, decode_intent, encode_intent
+from receipt_writer.ledger import Interrupt, Ledger
+from receipt_writer.replay import adopt_kept, read_checkpoint, replay_chain, require_copy
+from receipt_writer.storage.protocol import EntryStore
+from receipt_writer.trust import Trust, first_keys, judged_trust
+from receipt_writer.writer import Clock, Writer
+
+_log = logging.getLogger(__name__)
+
+
+def trust_of(store: EntryStore, identity: Identity) -> Trust:
+    """Return whom the chains of a store trust, by the ledger's own key log, which is judged here before all others.
+
+    The log must lead from the keys that it began with to a key that this writer holds (`Identity.in_force`), so that
+    nobody without our keys can have made it.
+
+    Raises:
+        LedgerDamagedError: The key log is not what was recorded.
+        StorageFailedError: It could not be read.
+    """
+    lines = list(store.lines(KEY_CHAIN))
+    found = {key.use: key for key in first_keys(lines)}
+    roots = tuple(found.get(key.use, key) for key in identity.own_keys)
+    return judged_trust(identity.name.origin(KEY_CHAIN), lines, roots)
+
+
+def new_index(name: LedgerName, layer: str) -> ChainIndex:
+    """Return the empty index of a ledger's chain."""
+    return ChainIndex(LAYERS[layer], name.substrate_id, name.tenant_id)
+
+
+def replay(store: EntryStore, index: ChainIndex, trust: Trust, kept: Iterator[Rows]) -> int:
+    """Fill an empty index from its chain, judged; return the size of its newest checkpoint, 0 when it has none.
+
+    Raises:
+        LedgerDamagedError: The chain is not what was committed.
+        StorageFailedError: It could not be read.
+    """
+    chain = index.layer.chain
+    keys = trust.keys(chain)
+    checkpoint = read_checkpoint(store.checkpoint(chain), index, keys)
+    committed = store.committed(chain)
+    adopt_kept(index, kept, partial(store.recognise, chain), checkpoint, committed)
+    replay_chain(index, store.lines(chain, index.adopted), keys, checkpoint=checkpoint, committed=committed)
+    copy = read_checkpoint(store.checkpoint_copy(chain), index, keys)
+    if copy != checkpoint:
+        require_copy(index, copy)
+    return checkpoint.size if checkpoint else 0
+
+
+def checkpoint_keys(trust: Trust, chain: str) -> list[bytes]:
+    """Return the keys whose checkpoints count somewhere in a chain."""
+    return [key.public_key for key in trust.keys(chain) if key.use == "checkpoint"]
+
+
+def settle(ledger: Ledger, store: EntryStore, clock: Clock) -> list[Intent]:
+    """End the recovery; return the turns that nobody will report any more.
+
+    Raises:
+        StorageFailedError: The medium refused.
+    """
+    journal = [decode_intent(line) for line in store.intents()]
+    intents = [intent for intent in journal if intent]
+    if len(intents) < len(journal):
+        _log.warning("%d damaged lines of the intent journal were left out.", len(journal) - len(intents))
+    abandoned = ledger.restore_intents(intents)
+    remaining = [encode_intent(intent) for intent in ledger.intents.values()]
+    for report in store.settle(ledger.marks(), remaining, clock()):
+        _log.warning("%s", report)
+    return abandoned
+
+
+def record_interrupted(writer: Writer, abandoned: Sequence[Intent]) -> None:
+    """Record the turns that nobody will report any more.
+
+    Raises:
+        StorageFailedError: The medium refused.
+    """
+    for outcome in writer.commit_now([Interrupt(intent) for intent in abandoned]):
+        if isinstance(outcome, ReceiptError):
+            _log.warning("A turn that never reported could not be recorded: %s", outcome)
+        elif isinstance(outcome, Entry):
+            _log.warning("Entry %d records a turn that never reported as interrupted.", outcome.id)
+
+
+def sizes_of(indexes: Mapping[str, ChainIndex]) -> str:
+    """Return the names and sizes of the chains that have entries, for people."""
+    sizes = [f"{index.layer.chain} ({index.head.size})" for index in indexes.values() if index.head.size]
+    return ", ".join(sizes) or "an empty ledger"
