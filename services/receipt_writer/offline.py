@@ -14,7 +14,7 @@ from receipt_writer.format.merkle import HASH_BYTES, leaf_hash
 from receipt_writer.format.policy import Policy, TrustedKey, parse_policy
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.identity import chains_folder, policy_path, read_name
-from receipt_writer.index import ChainIndex, Filter
+from receipt_writer.index import BLOCK_ENTRIES, ChainIndex, Filter
 from receipt_writer.progress import Advance, nobody
 from receipt_writer.query import StoredEntry
 from receipt_writer.replay import add_unchecked, head_of, read_checkpoint, replay_chain, require_copy
@@ -232,12 +232,12 @@ def _adopted(folder: Path, file: ChainFile, index: ChainIndex) -> ChainIndex:
     chain = index.layer.chain
     kept = IndexFile(OsFileSystem(), index_path(chains_folder(folder), chain), index)
     for rows in kept.rows(_checkpoint_keys(folder, chain)):
-        end = file.end_bytes + sum(rows.lengths) + len(rows)
+        end = file.end_bytes + sum(rows.lengths) + BLOCK_ENTRIES
         last = file.read_bytes(end - 1 - rows.lengths[-1], end - 1)
         if leaf_hash(last) != rows.leaves[-HASH_BYTES:]:
             break
         file.know(rows.lengths)
-        index.adopt(rows, head_of(last, index.head.size + len(rows)))
+        index.adopt(rows, head_of(last, index.head.size + BLOCK_ENTRIES))
     return index
 
 

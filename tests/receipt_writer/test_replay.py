@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,9 @@ from receipt_writer.format.merkle import leaf_hash, root_of
 from receipt_writer.format.policy import TrustedKey
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.index import BLOCK_ENTRIES, ChainIndex, Rows
-from receipt_writer.replay import add_unchecked, read_checkpoint, replay_chain
+from receipt_writer.replay import add_unchecked, adopt_kept, read_checkpoint, replay_chain
+from receipt_writer.storage.chain_file import ChainFile
+from receipt_writer.storage.filesystem import OsFileSystem
 from receipt_writer.storage.protocol import Mark
 from tests.receipt_writer.format.material import SeedSigner, decision_chain
 from tests.receipt_writer.parts import decision, ulid
@@ -146,23 +149,48 @@ LONG = decision_chain([decision(number) for number in range(1, 2 * BLOCK_ENTRIES
 LONG_LINES = [entry.line for entry in LONG]
 
 
-def kept_rows(lines: list[bytes] = LONG_LINES, size: int = len(LONG_LINES)) -> list[Rows]:
-    """Return the rows that a writer would have kept of these lines, with a checkpoint of this size."""
+def kept_rows(lines: list[bytes] = LONG_LINES) -> list[Rows]:
+    """Return the rows that a writer would have kept of these lines."""
     index = empty()
-    for line in lines[:size]:
+    for line in lines:
         add_unchecked(index, line)
-    return [index.rows(end - BLOCK_ENTRIES + 1, end) for end in range(BLOCK_ENTRIES, size + 1, BLOCK_ENTRIES)]
+    return [index.rows(block) for block in range(len(lines) // BLOCK_ENTRIES)]
 
 
-def replayed_with(kept: list[Rows], lines: list[bytes] = LONG_LINES, committed: Mark | None = None) -> ChainIndex:
+def replayed_with(
+    kept: list[Rows],
+    lines: list[bytes] = LONG_LINES,
+    committed: Mark | None = None,
+    tree: Checkpoint | None = None,
+) -> ChainIndex:
+    """Start on these lines with what was kept, under a checkpoint that leaves the last of all lines out."""
     index = empty()
-    tree = checkpoint(len(LONG_LINES) - 1, LONG_LINES)
-    replay_chain(index, lines, KEYS, checkpoint=tree, committed=committed, kept=kept)
+    tree = tree or checkpoint(len(LONG_LINES) - 1, LONG_LINES)
+    files = MemoryFiles(b"".join(line + b"\n" for line in lines))
+    file = ChainFile(files, Path("decisions.jsonl"), writable=False)
+    adopt_kept(index, kept, file.recognise, tree, committed)
+    replay_chain(index, file.lines(len(files.content), index.adopted), KEYS, checkpoint=tree, committed=committed)
+    assert file.size == index.head.size
     return index
 
 
-def everything(index: ChainIndex) -> tuple[Head, bytes, Rows]:
-    return index.head, index.tree.root(), index.rows(1, index.head.size)
+class MemoryFiles(OsFileSystem):
+    """One file that is only read."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def open_to_read(self, path: Path) -> int:
+        assert path.name == "decisions.jsonl"
+        return 7
+
+    def read_at(self, handle: int, length: int, offset: int) -> bytes:
+        assert handle == 7
+        return self.content[offset : offset + length]
+
+
+def everything(index: ChainIndex) -> tuple[Head, bytes, list[Rows]]:
+    return index.head, index.tree.root(), [index.rows(block) for block in range(index.head.size // BLOCK_ENTRIES)]
 
 
 def test_kept_rows_give_the_same_index_without_parsing_a_line_under_them() -> None:
@@ -170,6 +198,7 @@ def test_kept_rows_give_the_same_index_without_parsing_a_line_under_them() -> No
     assert everything(spared) == everything(plain)
     assert (plain.adopted, spared.adopted) == (0, 2 * BLOCK_ENTRIES)
     assert spared.id_of(ulid("c_", BLOCK_ENTRIES)) == BLOCK_ENTRIES
+    assert spared.id_of(ulid("c_", len(LONG))) == len(LONG)
 
 
 def test_kept_rows_about_other_lines_are_passed_over() -> None:
@@ -183,28 +212,27 @@ def test_kept_rows_about_other_lines_are_passed_over() -> None:
 
 
 def test_lines_that_no_checkpoint_covers_are_judged_whatever_is_kept_of_them() -> None:
-    index = empty()
     tree = checkpoint(BLOCK_ENTRIES + 9, LONG_LINES)
-    replay_chain(index, LONG_LINES, KEYS, checkpoint=tree, committed=None, kept=kept_rows())
-    assert index.adopted == BLOCK_ENTRIES
+    assert replayed_with(kept_rows(), tree=tree).adopted == BLOCK_ENTRIES
     spoilt = [*LONG_LINES]
     spoilt[BLOCK_ENTRIES + 20] = spoilt[BLOCK_ENTRIES + 20].replace(b'"signature":"', b'"signature":"A', 1)
     with pytest.raises(LedgerDamagedError, match=f"Entry {BLOCK_ENTRIES + 21} "):
-        replay_chain(empty(), spoilt, KEYS, checkpoint=tree, committed=None, kept=kept_rows(spoilt))
+        replayed_with(kept_rows(spoilt), spoilt, tree=tree)
     unanchored = empty()
-    replay_chain(unanchored, LONG_LINES, KEYS, checkpoint=None, committed=None, kept=kept_rows())
+    adopt_kept(unanchored, kept_rows(), lambda *_: LONG_LINES[255], None, None)
     assert unanchored.adopted == 0
 
 
 @pytest.mark.parametrize("position", [0, 100, BLOCK_ENTRIES - 1, BLOCK_ENTRIES, 2 * BLOCK_ENTRIES - 1])
 def test_a_changed_line_under_kept_rows_is_never_accepted(position: int) -> None:
+    kept = kept_rows()
     for at in range(7, len(LONG_LINES[position]), 211):
         lines = [*LONG_LINES]
         lines[position] = flipped(lines[position], at)
         with pytest.raises(LedgerDamagedError):
-            replayed_with(kept_rows(), lines)
+            replayed_with(kept, lines)
     with pytest.raises(LedgerDamagedError):
-        replayed_with(kept_rows(), [*LONG_LINES[:position], *LONG_LINES[position + 1 :]])
+        replayed_with(kept, [*LONG_LINES[:position], *LONG_LINES[position + 1 :]])
 
 
 def test_rows_kept_of_changed_lines_do_not_make_them_true() -> None:
@@ -214,9 +242,10 @@ def test_rows_kept_of_changed_lines_do_not_make_them_true() -> None:
         replayed_with(kept_rows(lines), lines)
 
 
-@pytest.mark.parametrize("size", [1, BLOCK_ENTRIES, BLOCK_ENTRIES + 1, 2 * BLOCK_ENTRIES])
-def test_the_commit_point_is_compared_under_kept_rows_as_well(size: int) -> None:
-    assert replayed_with(kept_rows(), committed=Mark(size, LONG[size - 1].hash)).adopted == 2 * BLOCK_ENTRIES
+@pytest.mark.parametrize("size", [1, BLOCK_ENTRIES, BLOCK_ENTRIES + 1, 2 * BLOCK_ENTRIES, 2 * BLOCK_ENTRIES + 1])
+def test_the_commit_point_is_compared_whatever_is_kept(size: int) -> None:
+    adopted = (size - 1) // BLOCK_ENTRIES * BLOCK_ENTRIES
+    assert replayed_with(kept_rows(), committed=Mark(size, LONG[size - 1].hash)).adopted == adopted
     with pytest.raises(LedgerDamagedError, match=f"Entry {size} .*committed"):
         replayed_with(kept_rows(), committed=Mark(size, "f" * 64))
 

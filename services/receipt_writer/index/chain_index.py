@@ -4,11 +4,13 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
 
 from receipt_writer.errors import LedgerDamagedError, RequestRefusedError
 from receipt_writer.format.chain import Head, genesis_head
 from receipt_writer.format.digest import origin
+from receipt_writer.format.errors import shown
 from receipt_writer.format.merkle import Frontier, Tree, leaf_hash
 from receipt_writer.format.schema import Layer
 from receipt_writer.index.columns import (
@@ -20,9 +22,10 @@ from receipt_writer.index.columns import (
     value_at,
     value_fingerprint,
 )
-from receipt_writer.index.rows import Rows
+from receipt_writer.index.rows import BLOCK_ENTRIES, Rows
 
 _FORM = "v2"
+_DIGEST_BYTES = 32
 _SIGNER_PATH = ("attestation", "publicKey")
 _SIGNER_MEMBER = b'"publicKey":"'
 _SIGNER_CHARACTERS = 44
@@ -64,6 +67,8 @@ class ChainIndex:
         self._keys = KeyTable()
         self._key_column = bytearray()
         self._recorded = array("q")
+        self._digests = bytearray()  # of the lines of each whole block, 32 bytes each
+        self._running = sha256()  # of the lines behind them
         self._lengths = array("I")
         self._columns = {name: Column() for name in layer.filters}
 
@@ -77,6 +82,10 @@ class ChainIndex:
         self._recorded.append(head.recorded_at_ms)
         self.tree.append(leaf_hash(line))
         self._lengths.append(len(line))
+        self._running.update(line + b"\n")
+        if head.size % BLOCK_ENTRIES == 0:
+            self._digests += self._running.digest()
+            self._running = sha256()
         key = self.key_of(fields)
         fingerprint = key_fingerprint(key) if key else ABSENT_KEY  # an L12 entry of form v1 has no key
         self._key_column += fingerprint
@@ -87,8 +96,9 @@ class ChainIndex:
         self.head = head
 
     def adopt(self, rows: Rows, head: Head) -> None:
-        """Remember the next entries by what was kept of them, and the head that the last of them makes."""
+        """Remember the next block of entries by what was kept of them, and the head that the last of them makes."""
         first = self.head.size + 1
+        self._digests += rows.digest
         self.tree.extend(rows.leaves)
         self._recorded.extend(rows.times)
         self._lengths.extend(rows.lengths)
@@ -96,12 +106,14 @@ class ChainIndex:
         self._keys.add(rows.keys, first)
         for column, values in zip(self._columns.values(), rows.values, strict=True):
             column.extend(values)
-        self.adopted += len(rows)
+        self.adopted += BLOCK_ENTRIES
         self.head = head
 
-    def rows(self, first: int, last: int) -> Rows:
-        """Return what is to be kept of the entries from `first` to `last`, both included, which exist."""
+    def rows(self, block: int) -> Rows:
+        """Return what is to be kept of a block of entries that exist; blocks count from 0."""
+        first, last = block * BLOCK_ENTRIES + 1, (block + 1) * BLOCK_ENTRIES
         return Rows(
+            bytes(self._digests[block * _DIGEST_BYTES : (block + 1) * _DIGEST_BYTES]),
             self.tree.leaf_hashes(first - 1, last),
             self._recorded[first - 1 : last],
             self._lengths[first - 1 : last],
@@ -164,7 +176,7 @@ class ChainIndex:
         if member not in self._columns:
             known = " ".join(self._columns)
             raise RequestRefusedError(
-                f"Entries of the chain {self.layer.chain} cannot be filtered by {member}; they can by: {known}."
+                f"Entries of the chain {self.layer.chain} cannot be filtered by {shown(member)}; they can by: {known}."
             )
         return self._columns[member]
 

@@ -1,4 +1,4 @@
-"""What an index knows of consecutive entries, as bytes: columns one behind the other, to be kept beside the chain."""
+"""What an index knows of a block of entries, as bytes: columns one behind the other, to be kept beside the chain."""
 
 from array import array
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from receipt_writer.index.columns import KEY_BYTES, VALUE_BYTES
 BLOCK_ENTRIES = 256
 """So many entries are kept, or not: the width of a tile, and as many as come between two checkpoints."""
 
+_DIGEST_BYTES = 32
 _TIME_BYTES = 8
 _LENGTH_BYTES = 4
 _FIXED_BYTES = HASH_BYTES + _TIME_BYTES + _LENGTH_BYTES + KEY_BYTES
@@ -18,21 +19,24 @@ _FIXED_BYTES = HASH_BYTES + _TIME_BYTES + _LENGTH_BYTES + KEY_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Leaf hashes, times, lengths of the lines in bytes, key fingerprints, and a column of fingerprints a filter."""
+    """What is known of 256 entries that follow one another; the first one's id is 1 more than a multiple of 256.
 
+    `digest` is the SHA-256 of their lines as they stand in the chain, line breaks included. Then follow leaf hashes,
+    times, lengths of the lines in bytes, key fingerprints, and a column of fingerprints a filter.
+    """
+
+    digest: bytes
     leaves: bytes
     times: "array[int]"
     lengths: "array[int]"
     keys: bytes
     values: tuple[bytes, ...]
 
-    def __len__(self) -> int:
-        """Return the number of entries."""
-        return len(self.times)
-
     def encode(self) -> bytes:
-        """Return the columns in this machine's byte order."""
-        return b"".join((self.leaves, self.times.tobytes(), self.lengths.tobytes(), self.keys, *self.values))
+        """Return the digest and the columns, in this machine's byte order."""
+        return b"".join(
+            (self.digest, self.leaves, self.times.tobytes(), self.lengths.tobytes(), self.keys, *self.values)
+        )
 
     @classmethod
     def decode(cls, data: bytes, filters: int) -> "Rows":
@@ -41,15 +45,14 @@ class Rows:
         Raises:
             ValueError: The number of bytes does not fit.
         """
-        entries, rest = divmod(len(data), row_bytes(filters))
-        if rest:
+        if len(data) != rows_bytes(filters):
             raise ValueError(f"{len(data)} bytes are no rows of {filters} filters")
-        parts, at = [], 0
+        parts, at = [], _DIGEST_BYTES
         for width in (HASH_BYTES, _TIME_BYTES, _LENGTH_BYTES, KEY_BYTES, *(VALUE_BYTES,) * filters):
-            parts.append(data[at : at + width * entries])
-            at += width * entries
+            parts.append(data[at : at + width * BLOCK_ENTRIES])
+            at += width * BLOCK_ENTRIES
         leaves, times, lengths, keys, *values = parts
-        return cls(leaves, array("q", times), array("I", lengths), keys, tuple(values))
+        return cls(data[:_DIGEST_BYTES], leaves, array("q", times), array("I", lengths), keys, tuple(values))
 
 
 class RowKeeper(Protocol):
@@ -60,6 +63,6 @@ class RowKeeper(Protocol):
         ...
 
 
-def row_bytes(filters: int) -> int:
-    """Return how many bytes an entry takes with so many filters."""
-    return _FIXED_BYTES + VALUE_BYTES * filters
+def rows_bytes(filters: int) -> int:
+    """Return how many bytes the rows of one block take with so many filters."""
+    return _DIGEST_BYTES + BLOCK_ENTRIES * (_FIXED_BYTES + VALUE_BYTES * filters)

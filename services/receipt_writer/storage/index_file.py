@@ -16,7 +16,7 @@ from pathlib import Path
 
 from receipt_writer.format.signing import SIGNATURE_BYTES, Signer, pae, verify
 from receipt_writer.index import BLOCK_ENTRIES, ChainIndex, Rows
-from receipt_writer.index.rows import row_bytes
+from receipt_writer.index.rows import rows_bytes
 from receipt_writer.storage.filesystem import FileSystem, write_all_at
 
 _log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class IndexFile:
         about = {"index": _VERSION, "origin": index.origin, "byteOrder": sys.byteorder, "filters": filters}
         self._header = json.dumps(about).encode() + b"\n"
         self._filters = len(filters)
-        self._payload_bytes = BLOCK_ENTRIES * row_bytes(self._filters)
+        self._payload_bytes = rows_bytes(self._filters)
         self._hashes = [hashlib.sha256(self._header).digest()]  # after the header, and after each good block
         self._is_trimmed = self._is_given_up = False
 
@@ -113,8 +113,7 @@ class IndexFile:
         self._is_trimmed = True
 
     def _write_block(self, handle: int, signer: Signer) -> None:
-        first = self._blocks * BLOCK_ENTRIES + 1
-        payload = self.index.rows(first, first + BLOCK_ENTRIES - 1).encode()
+        payload = self.index.rows(self._blocks).encode()
         running = hashlib.sha256(self._hashes[-1] + payload).digest()
         write_all_at(self._files, handle, payload + signer.sign(pae(_KIND, running)), self._at(self._blocks))
         self._hashes.append(running)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from types import FrameType
@@ -149,3 +150,19 @@ def test_lines_that_are_known_by_their_lengths_are_read_by_id_and_not_streamed_a
     assert (file.size, file.end_bytes) == (2, 8)
     assert list(file.further_lines(14)) == [b"three"]
     assert file.read(1, 3) == [b"one", b"two", b"three"]
+
+
+def test_lines_are_recognised_by_their_lengths_and_their_digest(tmp_path: Path) -> None:
+    file = opened(tmp_path / "c", b"one\ntwo\nthree\n")
+    assert file.recognise(1, [3, 3], sha256(b"one\ntwo\n").digest()) == b"two"
+    assert file.recognise(3, [5], sha256(b"three\n").digest()) == b"three"
+    assert file.read(1, 3) == [b"one", b"two", b"three"]
+    assert list(file.lines(14, known=2)) == [b"three"]
+    assert list(file.lines(14)) == [b"one", b"two", b"three"]
+
+
+@pytest.mark.parametrize("lengths", [[3, 4], [3], [3, 3, 5], [3, 3, 90]])
+def test_other_lines_are_not_recognised_and_stay_unknown(tmp_path: Path, lengths: list[int]) -> None:
+    file = opened(tmp_path / "c", b"one\ntwo\nthree\n")
+    assert file.recognise(1, lengths, sha256(b"one\ntwo\n").digest()) is None
+    assert file.size == 0

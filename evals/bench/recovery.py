@@ -1,0 +1,115 @@
+"""How long a killed writer is away: from `kill -9` to SERVING, over 100,000 entries, beside reading their file once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from receipt_writer.app import open_service
+from receipt_writer.ledger import Append
+from receipt_writer.storage.index_file import index_path
+
+ENTRIES = 100_000
+BATCH = 1_000
+ROUNDS = 5
+CHAIN = "decisions"
+
+
+def main() -> int:
+    """Prints seconds from the kill to the first SERVING, with the kept index, without it, and for an empty ledger."""
+    with tempfile.TemporaryDirectory() as full, tempfile.TemporaryDirectory() as empty:
+        chains = Path(full) / "receipts" / "chains"
+        _fill(Path(full) / "receipts")
+        size = (chains / f"{CHAIN}.jsonl").stat().st_size
+        _recover(Path(full), 1)  # the first start keeps the index
+        read_s = min(_read_s(chains / f"{CHAIN}.jsonl") for _ in range(ROUNDS))
+        kept_s = _recover(Path(full), ROUNDS)
+        parsed_s = _recover(Path(full), 2, without=index_path(chains, CHAIN))
+        empty_s = _recover(Path(empty), ROUNDS)
+    print(f"{ENTRIES:,} entries, {size / 1e6:.0f} MB    read once {read_s:5.2f} s")
+    print(f"kill to SERVING            {kept_s:5.2f} s   ({kept_s / read_s:.0f}x reading; target 2, reach 0.5)")
+    print(f"  without the kept index   {parsed_s:5.2f} s")
+    print(f"  an empty ledger          {empty_s:5.2f} s   (the process itself)")
+    return 0
+
+
+def _fill(folder: Path) -> None:
+    folder.mkdir()
+    service = open_service(folder)
+    for start in range(0, ENTRIES, BATCH):
+        service.writer.commit_now([Append("L12", _draft(start + number)) for number in range(BATCH)])
+    service.store.close()
+
+
+def _recover(home: Path, rounds: int, *, without: Path | None = None) -> float:
+    """Returns the median of several recoveries in seconds; `without` is a file that is deleted before each."""
+    times = []
+    writer = _serving(home)
+    for _ in range(rounds):
+        time.sleep(1.0)  # what the writer does behind its first answer is not what is measured
+        if without:
+            without.unlink(missing_ok=True)
+        started = time.perf_counter()
+        writer.kill()
+        writer.wait()
+        writer = _serving(home)
+        times.append(time.perf_counter() - started)
+    writer.terminate()
+    writer.communicate()
+    return sorted(times)[len(times) // 2]
+
+
+def _serving(home: Path) -> subprocess.Popen[bytes]:
+    """Starts a writer; returns when it says SERVING."""
+    target = f"unix:{home}/w.sock"
+    command = [sys.executable, "-m", "receipt_writer", "serve", "--home", str(home), "--listen", target]
+    writer = subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    assert writer.stderr is not None
+    while b"ready:" not in (line := writer.stderr.readline()):
+        if not line:
+            raise RuntimeError("The writer did not start.")
+    with grpc.insecure_channel(target) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        answer = stub.Check(health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=30)
+    if answer.status != health_pb2.HealthCheckResponse.SERVING:
+        raise RuntimeError(f"The writer answered {answer.status}.")
+    return writer
+
+
+def _read_s(path: Path) -> float:
+    started = time.perf_counter()
+    with path.open("rb", buffering=0) as file:
+        while file.read(1 << 20):
+            pass
+    return time.perf_counter() - started
+
+
+def _draft(number: int) -> dict[str, object]:
+    return {
+        "productId": "prometheus-agent",
+        "specId": "reply-drafter",
+        "specHash": "a" * 64,
+        "inputHash": os.urandom(32).hex(),
+        "outputCanonicalHash": os.urandom(32).hex(),
+        "category": "drafter",
+        "modelIdentity": {"provider": "offline", "model": "offline-rules", "version": "1"},
+        "latencyMs": number % 900,
+        "schemaValid": True,
+        "reviewerVerdict": None,
+        "fallbackTriggered": False,
+        "turnId": f"t_{number // 3:026d}",
+        "callId": f"c_{number:026d}",
+        "exitState": "ok",
+        "commitment": "hmac-sha256",
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
