@@ -24,6 +24,7 @@ from typing import Any
 import grpc.aio
 from nacl.signing import SigningKey
 
+from evals.bench.ledger_peers import print_peers
 from prometheus.receipts.v1 import receipts_pb2 as wire
 from prometheus.receipts.v1.receipts_pb2_grpc import ReceiptWriterStub
 
@@ -33,6 +34,7 @@ CALLERS = 64
 EACH = 150
 WARM_UP = 5
 BYTES = b"x" * 1_100
+VERIFIER = Path(__file__).parents[2] / "verifier" / "verify.py"
 
 _Append = Callable[[], Awaitable[None]]
 
@@ -53,6 +55,7 @@ def main() -> int:
         sync_ms = statistics.median(_sync_times(Path(name) / "raw"))
         with serving(Path(name)) as (target, pid):
             loads = asyncio.run(_measure(target, pid))
+        verify_rate = _verify_rate(Path(name) / "receipts")
     print(f"raw fdatasync of 1.1 kB     {sync_ms:7.2f} ms p50;  Ed25519 signature {_sign_us():.0f} us")
     for kind in ("stream", "unary"):
         alone, many = loads[f"one caller, {kind}"], loads[f"{CALLERS} callers, {kind}"]
@@ -65,6 +68,9 @@ def main() -> int:
             f"{many.rate * sync_ms / 1000:.1f}x one fdatasync each)"
         )
         print(f"writer CPU an entry         {many.cpu_us:7.0f} us")
+    print(f"verify.py, every signature  {verify_rate:7.0f} entries/s")
+    many, alone = loads[f"{CALLERS} callers, stream"], loads["one caller, stream"]
+    print_peers(many.rate, alone.rate, verify_rate)
     return 0
 
 
@@ -156,6 +162,14 @@ def _draft(number: int) -> wire.DecisionDraft:
         exit_state="ok",
         commitment="hmac-sha256",
     )
+
+
+def _verify_rate(folder: Path) -> float:
+    """Returns the entries a second that the Python verifier judges in full, its start included."""
+    chain, policy = folder / "chains" / "decisions.jsonl", folder / "policy-decisions.json"
+    started = time.perf_counter()
+    subprocess.run([sys.executable, VERIFIER, chain, "--policy", policy], check=True, capture_output=True)
+    return chain.read_bytes().count(b"\n") / (time.perf_counter() - started)
 
 
 def _sync_times(path: Path) -> list[float]:
