@@ -73,9 +73,22 @@ def _check_messages(settings: Settings) -> str:
     return check(settings)
 
 
+def _build_reports(settings: Settings) -> "FastMCP[Any]":
+    from tools_mcp.reports.server import build
+
+    return build(settings)
+
+
+def _check_reports(settings: Settings) -> str:
+    from tools_mcp.reports.store import check
+
+    return check(settings)
+
+
 SERVERS = (
     Server("calendar", "events in a folder of iCalendar files", _build_calendar, _check_calendar),
     Server("notes", "Markdown notes in a folder that Obsidian can open", _build_notes, _check_notes),
     Server("search", "web search, without a key or through SearXNG", _build_search, _check_search),
+    Server("reports", "research reports: checked, kept, compared, shown as a page", _build_reports, _check_reports),
     Server("messages", "drafts of messages in an outbox, never sent", _build_messages, _check_messages),
 )

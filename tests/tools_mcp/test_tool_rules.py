@@ -11,9 +11,10 @@ import pytest_asyncio
 from fastmcp import Client
 from mcp.types import Tool
 
+from tests.tools_mcp.reports.samples import report
 from tests.tools_mcp.running import call, here, refused, text_of
 
-SERVERS = ("calendar", "notes", "search", "messages")
+SERVERS = ("calendar", "notes", "search", "messages", "reports")
 EXAMPLES: dict[str, dict[str, Any]] = {
     "calendar_create_event": {"title": "Lunch", "start": "2026-12-01T12:00"},
     "calendar_list_events": {},
@@ -33,15 +34,22 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "message_draft": {"to": ["Ana"], "body": "words"},
     "message_list": {},
     "message_discard": {"id": "MESSAGE"},
+    "report_validate": {"markdown": "words"},
+    "report_save": {"markdown": report()},
+    "report_get": {"id": "REPORT"},
+    "report_list": {},
+    "report_render": {"id": "REPORT"},
+    "report_diff": {"old": "REPORT", "new": "REPORT"},
 }
 NEEDS_THE_NETWORK = {"search_web"}
 READ_ONLY = {
     *("calendar_list_events", "calendar_get_event", "calendar_find_free", "calendar_now"),
     *("notes_read", "notes_search", "notes_list", "search_web", "search_status", "message_list"),
+    *("report_validate", "report_get", "report_list", "report_diff"),
 }
 DELETES = {"calendar_delete_event", "notes_delete", "message_discard"}
-PAGED = {"calendar_list_events", "calendar_find_free", "notes_search", "notes_list", "message_list"}
-MOST_CHARACTERS = 4 * 2000  # of the 4,000 tokens of all servers, at four characters a token
+PAGED = {"calendar_list_events", "calendar_find_free", "notes_search", "notes_list", "message_list", "report_list"}
+MOST_CHARACTERS = 4 * 2600  # of the 4,000 tokens of all servers, at four characters a token
 every_tool = pytest.mark.parametrize("tool", EXAMPLES)
 SAMPLES = {"string": "a text", "integer": 1, "boolean": False}
 
@@ -79,13 +87,16 @@ async def arguments(client: Client[Any], tool: str) -> dict[str, Any]:
         await call(client, "notes_write", title="A note", body="words", mode="replace")
     if tool == "message_discard":
         return {"id": (await call(client, "message_draft", to="Bo", body="words"))["message"]["id"]}
+    if "REPORT" in EXAMPLES[tool].values():
+        saved = await call(client, "report_save", markdown=report())
+        return {name: saved["report"]["id"] if value == "REPORT" else value for name, value in EXAMPLES[tool].items()}
     return dict(EXAMPLES[tool])
 
 
 def server_of(tool: str) -> str:
     """The server that has a tool: its name begins with the server's, in the singular for what is drafted."""
     domain = tool.partition("_")[0]
-    return "messages" if domain == "message" else domain
+    return f"{domain}s" if domain in {"message", "report"} else domain
 
 
 @pytest.mark.parametrize("server", SERVERS)

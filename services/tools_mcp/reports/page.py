@@ -1,0 +1,130 @@
+"""A report as one self-contained HTML page: nothing to fetch, no script, light and dark, for screen and paper."""
+
+import re
+from collections.abc import Callable, Mapping
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from tools_mcp.reports.charts import chart_svg
+from tools_mcp.reports.comparing import cell_text, plain_number
+from tools_mcp.reports.model import (
+    Block,
+    BlockValue,
+    Chart,
+    Comparison,
+    Metrics,
+    Prose,
+    Report,
+    Section,
+    Sources,
+    Timeline,
+)
+from tools_mcp.reports.reading import parser
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_LINK = re.compile(r"https?://", re.IGNORECASE)
+_CELL_CLASSES = {True: ' class="yes"', False: "", None: ' class="unknown"'}
+
+
+def page(report: Report, saved: str) -> str:
+    """Return the page of a report; `saved` says when it was saved, in words."""
+    style = (files("tools_mcp.reports") / "page.css").read_text(encoding="utf-8")
+    title = escape(report.title)
+    body = "\n".join(_section(section) for section in report.sections)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f'<header><h1>{title}</h1><p class="soft">{escape(saved)}</p></header>\n<main>\n{body}\n</main>\n'
+        "<footer>A research report. Its numbers and claims are those of its sources, as they were read.</footer>\n"
+        "</body>\n</html>\n"
+    )
+
+
+def _section(section: Section) -> str:
+    parts = "\n".join(_prose(part) if isinstance(part, Prose) else _block(part) for part in section.parts)
+    inside = f'<div class="summary">{parts}</div>' if section.name == "Summary" else parts
+    return f"<section><h2>{escape(section.name)}</h2>\n{inside}</section>"
+
+
+def _prose(prose: Prose) -> str:
+    markdown = parser().disable("image")
+    markdown.options["html"] = False
+    markdown.validateLink = lambda url: _LINK.match(url) is not None  # type: ignore[method-assign]
+    html: str = markdown.render(prose.markdown)
+    return html.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+
+
+def _block(block: Block) -> str:
+    return _DRAWN[type(block.value)](block.value)
+
+
+def _tiles(metrics: Metrics) -> str:
+    tiles = "".join(
+        f'<div class="tile"><div>{escape(tile.label)}</div><div class="value">{escape(tile.value)}</div>'
+        + (f'<div class="note">{escape(tile.note)}</div>' if tile.note else "")
+        + "</div>"
+        for tile in metrics.tiles
+    )
+    return f'<div class="tiles">{tiles}</div>'
+
+
+def _figure(chart: Chart) -> str:
+    unit = f" ({escape(chart.unit)})" if chart.unit else ""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(point.label)}</th><td>{plain_number(point.value)}</td></tr>'
+        for point in chart.series
+    )
+    table = f'<div class="wide"><table><tbody>{rows}</tbody></table></div>'
+    return (
+        f"<figure><figcaption>{escape(chart.title)}{unit}</figcaption>{chart_svg(chart)}"
+        f"<details><summary>The numbers</summary>{table}</details></figure>"
+    )
+
+
+def _comparison(comparison: Comparison) -> str:
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in comparison.columns)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(row.name)}</th>'
+        + "".join(f"<td{_cell_class(cell)}>{escape(cell_text(cell))}</td>" for cell in row.cells)
+        + "</tr>"
+        for row in comparison.rows
+    )
+    return f'<div class="wide"><table><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _cell_class(cell: str | bool | None) -> str:
+    return "" if isinstance(cell, str) else _CELL_CLASSES[cell]
+
+
+def _timeline(timeline: Timeline) -> str:
+    events = "".join(
+        f'<li><time datetime="{event.date}">{event.date}</time>{escape(event.event)}'
+        + (f' <span class="soft">· {escape(event.subject)}</span>' if event.subject else "")
+        + "</li>"
+        for event in timeline.events
+    )
+    return f'<ol class="timeline">{events}</ol>'
+
+
+def _sources(sources: Sources) -> str:
+    rows = []
+    for source in sources.sources:
+        named = escape(source.title)
+        if source.url:
+            named = f'<a href="{escape(source.url)}" rel="noreferrer noopener">{named}</a>'
+        via = f" · via {escape(source.via)}" if source.via else ""
+        cost = f" · ${source.cost_usd:.4f}" if source.cost_usd is not None else ""
+        rows.append(f'<li>{named}<span class="soft">{via}{cost}</span></li>')
+    return f'<ol class="sources">{"".join(rows)}</ol>'
+
+
+_DRAWN: Mapping[type[BlockValue], Callable[[Any], str]] = {
+    Metrics: _tiles,
+    Chart: _figure,
+    Comparison: _comparison,
+    Timeline: _timeline,
+    Sources: _sources,
+}

@@ -1,0 +1,189 @@
+"""Reports in a folder: the Markdown as it was written, and beside it what is known of it.
+
+    <id>.md    the report, from its marker on
+    <id>.json  title, summary, scope, when it was saved, which addresses had been fetched; written last
+    <id>.html  its page, once somebody asked for one
+
+An id is made of scope and text, so that the same report saved twice is one.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from service_runtime.home import secure_write
+from service_runtime.settings import Settings
+from tools_mcp.disk import as_store_error
+from tools_mcp.errors import InvalidInputError, NotFoundError
+from tools_mcp.locking import FolderLock
+from tools_mcp.reports.model import Problem, Report
+from tools_mcp.reports.reading import read_report
+from tools_mcp.texts import shown
+
+MOST_BYTES = 400_000
+
+_ID = re.compile(r"report-[0-9a-f]{16}")
+_FOLDER = "reports"
+_STATE = ".prometheus"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What is known of a report in the folder."""
+
+    id: str
+    title: str
+    summary: tuple[str, ...]
+    scope: str
+    saved_at_ms: int
+    sources_seen: tuple[str, ...] | None
+    memory_id: str | None = None
+
+
+@dataclass(frozen=True)
+class ReportFolder:
+    """The reports of one person; several processes may use it at once."""
+
+    root: Path
+    zone: ZoneInfo
+    now: Callable[[], datetime]
+    lock: FolderLock
+
+    def save(self, report: Report, scope: str, seen: Sequence[str] | None) -> tuple[bool, Saved]:
+        """Keep a report; False and the first one when the scope holds the same text already.
+
+        Raises:
+            InvalidInputError: It is larger than `MOST_BYTES`.
+            StoreError: The folder cannot be written.
+        """
+        text = report.text.rstrip("\n") + "\n"
+        if len(text.encode()) > MOST_BYTES:
+            raise InvalidInputError(f"The report has {len(text.encode())} bytes; keep it under {MOST_BYTES}.")
+        made = hashlib.sha256(f"{scope}\0{text}".encode()).hexdigest()[:16]
+        saved = Saved(
+            id=f"report-{made}",
+            title=report.title,
+            summary=report.summary,
+            scope=scope,
+            saved_at_ms=int(self.now().timestamp() * 1000),
+            sources_seen=None if seen is None else tuple(seen),
+        )
+        with self.lock.held():
+            earlier = self._known(saved.id)
+            if earlier is not None:
+                return False, earlier
+            with as_store_error(_FOLDER, "written"):
+                secure_write(self._path(saved.id, "md"), text.encode())
+                secure_write(self._path(saved.id, "json"), json.dumps(asdict(saved), ensure_ascii=False).encode())
+        return True, saved
+
+    def read(self, report_id: str) -> tuple[Saved, str]:
+        """Return what is known of a report, and its text.
+
+        Raises:
+            NotFoundError: There is no such report.
+            StoreError: The file cannot be read.
+        """
+        saved = self._known(report_id)
+        if saved is None:
+            raise NotFoundError(f"There is no report {shown(report_id)}; report_list tells the ids there are.")
+        with as_store_error(_FOLDER, "read"):
+            return saved, self._path(saved.id, "md").read_text(encoding="utf-8")
+
+    def whole(self, report_id: str) -> tuple[Saved, Report, tuple[Problem, ...]]:
+        """Return a report as data, with the rules it breaks.
+
+        Raises:
+            NotFoundError: There is no such report, or its file was changed to something that is none.
+            StoreError: The file cannot be read.
+        """
+        saved, text = self.read(report_id)
+        reading = read_report(text)
+        if reading.report is None:
+            raise NotFoundError(f"The file of the report {shown(report_id)} holds no report any more; save it anew.")
+        return saved, reading.report, reading.problems
+
+    def newest(self, scope: str | None) -> list[Saved]:
+        """Return the reports of a scope, or of all, the newest first.
+
+        Raises:
+            StoreError: The folder cannot be read.
+        """
+        found = [one for one in self._all() if scope is None or one.scope == scope]
+        return sorted(found, key=lambda one: (one.saved_at_ms, one.id), reverse=True)
+
+    def write_page(self, report_id: str, html: str) -> str:
+        """Write a report's page and return the file's name.
+
+        Raises:
+            StoreError: The folder cannot be written.
+        """
+        path = self._path(report_id, "html")
+        with as_store_error(_FOLDER, "written"):
+            secure_write(path, html.encode())
+        return path.name
+
+    def local(self, at_ms: int) -> datetime:
+        """Return a time in the person's zone."""
+        return datetime.fromtimestamp(at_ms / 1000, self.zone)
+
+    def _path(self, report_id: str, suffix: str) -> Path:
+        return self.root / f"{report_id}.{suffix}"
+
+    def _known(self, report_id: str) -> Saved | None:
+        if not _ID.fullmatch(report_id):
+            return None
+        path = self._path(report_id, "json")
+        with as_store_error(_FOLDER, "read"):
+            return _decoded(path.read_bytes()) if path.is_file() else None
+
+    def _all(self) -> Iterator[Saved]:
+        with as_store_error(_FOLDER, "read"):
+            for path in self.root.glob("report-*.json"):
+                saved = _decoded(path.read_bytes()) if _ID.fullmatch(path.stem) else None
+                if saved is not None:
+                    yield saved
+
+
+def open_reports(settings: Settings) -> ReportFolder:
+    """Open the reports of a home, making their folder when there is none.
+
+    Raises:
+        SetupError: The home cannot be written or the configured zone is unknown.
+    """
+    root = settings.home.folder(_FOLDER)
+    lock = FolderLock(settings.home.folder(f"{_FOLDER}/{_STATE}") / "lock", _FOLDER)
+    return ReportFolder(root, settings.zone(), lambda: datetime.now(UTC), lock)
+
+
+def check(settings: Settings) -> str:
+    """Say in one sentence what is there.
+
+    Raises:
+        SetupError: The home cannot be written or the configured zone is unknown.
+        StoreError: The folder cannot be read.
+    """
+    return f"reports: {len(open_reports(settings).newest(None))} reports"
+
+
+def _decoded(content: bytes) -> Saved | None:
+    try:
+        members: dict[str, Any] = json.loads(content)
+        seen = members["sources_seen"]
+        return Saved(
+            id=str(members["id"]),
+            title=str(members["title"]),
+            summary=tuple(str(one) for one in members["summary"]),
+            scope=str(members["scope"]),
+            saved_at_ms=int(members["saved_at_ms"]),
+            sources_seen=None if seen is None else tuple(str(one) for one in seen),
+            memory_id=members["memory_id"],
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None

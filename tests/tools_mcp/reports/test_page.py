@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tools_mcp.reports.samples import BARS, LINE, METRICS, SOURCES, fence, report
+from tools_mcp.reports.charts import chart_svg, ticks
+from tools_mcp.reports.model import Chart, Point
+from tools_mcp.reports.page import page
+from tools_mcp.reports.reading import read_report
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=y>&lt;'
+FETCHING = {"src", "srcset", "data", "poster", "action", "background"}
+
+
+class Seen(HTMLParser):
+    """Tags, attributes and text of a page, as a browser would find them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.tags)
+
+
+def seen(title: str = "# Heat pumps in Europe", **changes: str | None) -> Seen:
+    found = read_report(report(title, **changes)).report
+    assert found is not None
+    return Seen(page(found, "Saved 30 November 2026"))
+
+
+def test_everything_in_the_report_is_on_the_page() -> None:
+    shown = seen()
+    for told in (
+        "Heat pumps in Europe",
+        "3.0 M units",
+        "430.5",
+        "Ground source",
+        "unknown",
+        "Germany",
+        "2024-01",
+        "via memory",
+    ):
+        assert told in shown.text
+    assert shown.count("svg") == 2
+    assert shown.count("rect") == len(BARS["series"])
+    assert shown.count("circle") == len(LINE["series"])
+
+
+def test_the_page_fetches_nothing_and_runs_nothing() -> None:
+    shown = seen()
+    assert not {"script", "link", "img", "iframe", "object", "form", "base"} & {tag for tag, _ in shown.tags}
+    for _, attributes in shown.tags:
+        assert not FETCHING & attributes.keys()
+        assert not [name for name in attributes if name.startswith("on")]
+    links = [attributes["href"] for tag, attributes in shown.tags if tag == "a"]
+    assert links == ["https://example.org/t", SOURCES[0]["url"]]
+
+
+def test_text_stays_text_wherever_it_stands() -> None:
+    tiles = [METRICS[0] | {"label": HOSTILE, "value": HOSTILE, "note": HOSTILE}, METRICS[1]]
+    bars = BARS | {"title": HOSTILE, "unit": HOSTILE, "series": [{"label": HOSTILE, "value": 1}]}
+    numbers = f"{fence('metrics', tiles)}\n\n{fence('chart', bars)}"
+    sources = fence("sources", [{"title": HOSTILE, "via": HOSTILE}])
+    table = f"| A | B |\n|---|---|\n| {HOSTILE} | ![x](https://example.org/x.png) [y](javascript:alert(1)) |"
+    shown = seen(f"# {HOSTILE}", Numbers=numbers, Sources=sources, Findings=table, Summary=f"- {HOSTILE}")
+    assert not {"script", "img"} & {tag for tag, _ in shown.tags}
+    assert shown.text.count("<script>alert(1)</script>") >= 9
+    links = [attributes["href"] for tag, attributes in shown.tags if tag == "a"]
+    assert links == ["https://example.org/x.png"]  # a picture becomes a link, a script link nothing at all
+
+
+def test_each_chart_can_be_read_without_seeing_it() -> None:
+    shown = seen()
+    drawn = [attributes for tag, attributes in shown.tags if tag == "svg"]
+    assert [one["aria-label"] for one in drawn] == [f"{one['title']}, {one['unit']}" for one in (BARS, LINE)]
+    assert shown.count("details") == 2
+
+
+@given(
+    st.sampled_from(["bar", "line"]),
+    st.lists(st.floats(-1e14, 1e14), min_size=1, max_size=30),
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40),
+)
+def test_every_chart_is_drawn_inside_its_frame(kind: str, values: list[float], label: str) -> None:
+    ordered = sorted(values, reverse=True) if kind == "bar" else values
+    svg = chart_svg(Chart("bar" if kind == "bar" else "line", "t", None, tuple(Point(label, one) for one in ordered)))
+    width, height = map(int, re.findall(r'viewBox="0 0 (\d+) (\d+)"', svg)[0])
+    for x, y in re.findall(r'(?:cx|x|x1)="(-?[\d.]+)" (?:cy|y|y1)="(-?[\d.]+)"', svg):
+        assert -0.1 <= float(x) <= width + 0.1
+        assert -0.1 <= float(y) <= height + 0.1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0, 100, [0, 25, 50, 75, 100]), (29, 46, [25, 30, 35, 40, 45, 50]), (-3, 3, [-4, -2, 0, 2, 4]), (5, 5, [4, 6])],
+)
+def test_axes_have_round_numbers_that_hold_every_value(low: float, high: float, expected: list[float]) -> None:
+    assert ticks(low, high)[0] <= low
+    assert ticks(low, high)[-1] >= high
+    if low != high:
+        assert ticks(low, high) == expected
