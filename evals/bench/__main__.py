@@ -6,11 +6,13 @@ import os
 import sys
 from collections.abc import Callable
 
-from evals.bench import host, ledger, memory_recall, verifiers
+from evals.bench import append_path, host, ledger, memory_recall, recovery, verifiers
 
 BENCHES: dict[str, Callable[[], int]] = {
     "host": host.main,
     "ledger": ledger.main,
+    "append": append_path.main,
+    "recovery": recovery.main,
     "verifiers": verifiers.main,
     "memory": memory_recall.main,
 }
