@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Verify a receipt chain offline, with one file and no trust in whoever wrote the chain.
+"""Verify receipt chains offline, with one file and no trust in whoever wrote them.
 
 Needs Python 3.11 and nothing else; PyNaCl makes it fast. verify.mjs is the same verifier for Node, written separately
 from the same norm, docs/receipt-format.md, whose rules are cited as RF-n; both print the same report, byte for byte.
 From top to bottom: the grammar of a line, why a line is not of it, Ed25519, the seven checks of an entry, blocks of
-lines judged in parallel, the evidence from outside, the verdict and its report, the command line.
+lines judged in parallel, the evidence from outside, a chain and its verdict, a state, a proof of one entry, a chain
+that is followed while it grows, ids that must not repeat, the command line.
 """
 
 import argparse
@@ -13,16 +14,21 @@ import hashlib
 import json
 import os
 import re
+import signal
 import sys
+import threading
 import time
 import traceback
+from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from itertools import product
+from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, NamedTuple
 
 try:
@@ -33,9 +39,10 @@ except ImportError:  # pure_ed25519_holds takes over
 
 # A verdict's place is its exit code (RF-22); 2 is a usage or I/O error, told on stderr without a report.
 EXITS = ("PASS", "TAMPERED", "", "UNANCHORED", "TRUNCATED", "FORKED", "TORN_TAIL", "STALE", "MALFORMED", "UNSUPPORTED")
+WORST_FIRST = [EXITS[code] for code in (1, 5, 4, 8, 9, 6, 7, 3, 0)]
 MAX_LINE_BYTES, MAX_STRING_BYTES, MAX_DEPTH, MAX_INTEGER = 65_536, 4_096, 32, 2**53 - 1
 BLOCK_BYTES, PARALLEL_BYTES = 1 << 18, 4 << 20  # a smaller file is judged before workers would have started
-VERSION, MAX_KEYS_LISTED = "0.2.0", 64  # a hostile chain may carry a key an entry; memory stays flat
+VERSION, MAX_WORKERS, MAX_KEYS_LISTED = "0.2.0", 64, 64  # a hostile chain may carry a key an entry; memory stays flat
 
 # --- Grammar (RF-1 to RF-9, RF-11): all members in order; only the newest form has what stands in <>; as in verify.mjs.
 
@@ -146,16 +153,39 @@ for title, *rows in (re.split(r"\n *", block) for block in re.split(r"\n(?=L)", 
         pattern = rf"\{{{fields}{ATTESTATION.replace('FORM', form_)}".encode()
         GRAMMARS.setdefault(layer_, {})[form_.encode()] = re.compile(pattern)
 
-Entry = dict[str, bytes]  # what the checks need of a line: the named groups of its pattern, and its body
+CHAINS = {layer: chain for chain, layer in LAYERS.items()}
 EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
+
+
+class Entry(NamedTuple):
+    """What the checks need of a line: the groups of its pattern, in their order, and its body."""
+
+    id: int
+    ms: int
+    iso: bytes
+    link: bytes
+    tenant: bytes
+    hash: bytes
+    key: bytes
+    signature: bytes
+    signed: bytes
+    form: bytes
+    body: bytes
+
+
+@lru_cache(64)
+def ms_of_minute(minute: bytes) -> int | None:
+    """Give the milliseconds since 1970 of a minute such as 2026-11-30T09:41; None when the calendar has none such."""
+    try:
+        return (datetime.fromisoformat(minute.decode() + "Z") - EPOCH) // MILLISECOND if minute[11:13] < b"24" else None
+    except ValueError:
+        return None
 
 
 def ms_of(instant: bytes) -> int | None:
     """Give the milliseconds since 1970 of an instant; None for the 30th of February and for 25 o'clock (RF-9)."""
-    try:
-        return (datetime.fromisoformat(instant.decode()) - EPOCH) // MILLISECOND if instant[11:13] < b"24" else None
-    except ValueError:
-        return None
+    minute = ms_of_minute(instant[:16])
+    return None if minute is None else minute + int(instant[17:19] + instant[20:23])
 
 
 def read_line(line: bytes, layer: str) -> Entry | None:
@@ -164,15 +194,18 @@ def read_line(line: bytes, layer: str) -> Entry | None:
     match = grammar.fullmatch(line) if grammar and len(line) <= MAX_LINE_BYTES else None
     if match is None or not is_utf8(line) or has_long_string(line):
         return None
-    entry = match.groupdict(b"-")
-    if ms_of(entry["iso"]) != int(entry["ms"]) or (entry["signed"] != entry["iso"] and ms_of(entry["signed"]) is None):
+    number, ms, iso, link, tenant, own_hash, key, signature, signed, form = match.groups(b"-")
+    at_ms = int(ms)
+    if ms_of(iso) != at_ms or (signed != iso and ms_of(signed) is None):
         return None
-    entry["body"] = line[: match.start("hash") - len(',"hash":"')] + b"}"  # RF-7
-    return entry if layer != "L3" or is_key_event(entry["body"]) else None
+    body = line[: match.start("hash") - len(',"hash":"')] + b"}"  # RF-7
+    if layer == "L3" and not is_key_event(body):
+        return None
+    return Entry(int(number), at_ms, iso, link, tenant, own_hash, key, signature, signed, form, body)
 
 
 def is_key_event(body: bytes) -> bool:
-    """Say whether a key event names the keys and carries the signatures that its kind asks for."""
+    """Say whether a key event names the keys and carries the signatures that its kind asks for (RF-26)."""
     event = json.loads(body)
     rotated, signatures = event["event"] == "rotated", [name for name in event if name.endswith("KeySignature")]
     asked = {"created": ["publicKeySignature"], "rotated": ["previousKeySignature", "publicKeySignature"]}
@@ -288,7 +321,7 @@ def pure_ed25519_holds(key: bytes, message: bytes, signature: bytes) -> bool:
 
 
 class TrustedKey(NamedTuple):
-    """A key of the policy, its use, and the ids it may sign (RF-18)."""
+    """A key from outside, its use, and the ids it may sign (RF-18)."""
 
     key: bytes
     use: str
@@ -300,7 +333,35 @@ class TrustedKey(NamedTuple):
         return self.use == use and self.from_id <= number and (self.to_id is None or number <= self.to_id)
 
 
-Request = argparse.Namespace  # the command line, with origin, layer, tenant, keys and checkpoints read from its files
+Ring = list[TrustedKey]
+Words = list[str]
+
+
+@dataclass
+class Case:
+    """One chain to judge: its file and other copies of it, what is known of it from outside, and what is asked."""
+
+    files: list[Path]
+    layer: str = ""
+    tenant: bytes = b"-"
+    origin: str = ""
+    keys: Ring = field(default_factory=list)
+    anchored: bool = False  # some key was given from outside; a key log may leave none of them
+    unfit: bool = False  # policies were given, and none is for this chain
+    key_log: bool = False
+    checkpoints: list[tuple[int, bytes]] = field(default_factory=list)  # size and root
+    states: set[int] = field(default_factory=set)  # sizes at which a state knows root and head
+    rings: dict[str, Ring] = field(default_factory=dict)  # of a key log: the keys of other chains, by chain
+    options: argparse.Namespace = field(default_factory=argparse.Namespace)
+
+    @property
+    def ranges(self) -> dict[bytes, list[tuple[int, int | None]]]:
+        """Give the ranges of each key that may sign entries."""
+        spans: dict[bytes, list[tuple[int, int | None]]] = {}
+        for key, use, start, end in self.keys:
+            if use == "entry":
+                spans.setdefault(key, []).append((start, end))
+        return spans
 
 
 def sha256(data: bytes) -> bytes:
@@ -315,36 +376,60 @@ def pae_holds(kind: bytes, body: bytes, key: bytes, signature: bytes) -> bool:
 
 
 def is_signed(entry: Entry, layer: str) -> bool:
-    """Say whether the signature holds, which binds layer, form, signing time and body, and those of a key event too."""
+    """Say whether the signature holds, which binds layer, form, signing time and body; of a key event all of them."""
     kind = b"application/vnd.prometheus.receipt+json;layer=%b;form=%b;signedAt=%b"
-    kind %= layer.encode(), entry["form"], entry["signed"]
-    holds = pae_holds(kind, entry["body"], entry["key"], entry["signature"])
-    return holds and (layer != "L3" or keys_are_held(entry["body"]))
+    kind %= layer.encode(), entry.form, entry.signed
+    holds = pae_holds(kind, entry.body, entry.key, entry.signature)
+    return holds and (layer != "L3" or keys_are_held(entry.body))
 
 
 def keys_are_held(body: bytes) -> bool:
-    """Say whether the keys a key event names signed it, as holders of their secrets do, up to the first signature."""
+    """Say whether the keys that a key event names signed it, up to the first of their signatures (RF-27)."""
     event, said = json.loads(body), re.split(rb',"(?:previous|public)KeySignature":"', body)[0] + b"}"
-    signed = [
-        (event[name], event[name + "Signature"]) for name in ("previousKey", "publicKey") if name + "Signature" in event
-    ]
+    pairs = [(event[name], event.get(name + "Signature")) for name in ("previousKey", "publicKey")]
     kind = b"application/vnd.prometheus.key-event+json;layer=L3;form=v2"
-    return all(pae_holds(kind, said, key.encode(), signature.encode()) for key, signature in signed)
+    return all(pae_holds(kind, said, key.encode(), signature.encode()) for key, signature in pairs if signature)
 
 
-CHECKS: dict[str, Callable[[Entry, Entry | None, Request], bool]] = {
-    "id": lambda entry, before, _: before is None or int(entry["id"]) == int(before["id"]) + 1,  # RF-10: without gaps
-    "link": lambda entry, before, _: before is None or before["hash"] in (entry["link"], b""),  # RF-10: or the origin
-    "tenant": lambda entry, _, request: entry["tenant"] == request.tenant,  # RF-10: in every entry, or in none
-    "hash": lambda entry, *_: entry["hash"] == sha256(entry["body"]).hex().encode(),  # RF-7: of the body as stored
-    "time": lambda entry, before, _: before is None or int(entry["ms"]) >= int(before["ms"]),  # RF-9: never decreases
-    "key": lambda entry, _, request: (  # RF-19: one from outside; when there is none at all, UNANCHORED says so
-        not request.keys or any(k.key == entry["key"] and k.may_sign("entry", int(entry["id"])) for k in request.keys)
+CHECKS: dict[str, Callable[[Entry, Entry | None, Case], bool]] = {
+    "id": lambda entry, before, _: before is None or entry.id == before.id + 1,  # RF-10: without gaps
+    "link": lambda entry, before, _: before is None or before.hash in (entry.link, b""),  # RF-10: or to the origin
+    "tenant": lambda entry, _, case: entry.tenant == case.tenant,  # RF-10: in every entry, or in none
+    "hash": lambda entry, *_: entry.hash == hashlib.sha256(entry.body).hexdigest().encode(),  # RF-7: of the body as is
+    "time": lambda entry, before, _: before is None or entry.ms >= before.ms,  # RF-9: never decreases
+    "key": lambda entry, _, case: (  # RF-19: one from outside; when there is none at all, UNANCHORED says so
+        not case.anchored or any(known.key == entry.key and known.may_sign("entry", entry.id) for known in case.keys)
     ),
-    "signature": lambda entry, _, request: (
-        request.level == "chain" or is_signed(entry, request.layer)
+    "signature": lambda entry, _, case: (
+        case.options.level == "chain" or is_signed(entry, case.layer)
     ),  # not on level chain
 }
+
+
+def judge_line(line: bytes, before: Entry | None, case: Case) -> tuple[Entry | None, str, Words]:
+    """Judge one line after the entry before it: the entry unless malformed, the checks it fails, and their verdict."""
+    entry = read_line(line, case.layer)
+    if entry is None:
+        name, check = diagnose(line, case.layer)
+        return None, name, [check]
+    failed = [check for check, holds in CHECKS.items() if not holds(entry, before, case)]
+    return entry, "FORKED" if before and entry.id == before.id else "TAMPERED", failed
+
+
+def ring_after(ring: Ring, event: dict[str, Any], chain: str) -> Ring:
+    """Give whom a chain trusts after one more event of the key log; no range ever becomes wider (RF-28)."""
+    at = next((row["atId"] for row in event["chains"] if row["chain"] == chain), 1)
+    use, new, old = event["use"], event["publicKey"].encode(), (event["previousKey"] or "").encode()
+    trusted = any(known.key == old and known.may_sign(use, at) for known in ring)
+    if event["event"] == "created" or (event["event"] == "rotated" and not trusted):
+        return ring
+    kept, ends = [], old or new
+    for known in ring:
+        if (known.key, known.use) != (ends, use):
+            kept.append(known)
+        elif known.from_id < at:  # else nothing is left of it
+            kept.append(known._replace(to_id=at - 1 if known.to_id is None else min(known.to_id, at - 1)))
+    return [*kept, TrustedKey(new, use, at)] if old else kept
 
 
 class Verdict(NamedTuple):
@@ -359,12 +444,12 @@ class Verdict(NamedTuple):
 # --- Blocks: the file flows through, never whole in memory. Workers judge blocks, this process joins the findings.
 
 
-def grow(tree: list[bytes], leaf: bytes) -> None:
-    """Add a leaf hash to the RFC 6962 tree, kept as its complete subtrees by height (RF-16)."""
-    height = 0
+def grow(tree: list[bytes], node: bytes, height: int = 0) -> None:
+    """Add a leaf or a complete subtree to the RFC 6962 tree, kept as its complete subtrees by height (RF-16)."""
+    tree.extend([b""] * (height - len(tree)))
     while height < len(tree) and tree[height]:
-        leaf, tree[height], height = sha256(b"\x01" + tree[height] + leaf), b"", height + 1
-    tree[height : height + 1] = [leaf]
+        node, tree[height], height = sha256(b"\x01" + tree[height] + node), b"", height + 1
+    tree[height : height + 1] = [node]
 
 
 def root_of(tree: list[bytes]) -> bytes:
@@ -375,6 +460,33 @@ def root_of(tree: list[bytes]) -> bytes:
     return right
 
 
+Subtrees = list[tuple[int, bytes]]  # heights and roots, from left to right
+
+
+def subtrees_of(leaves: list[bytes], index: int) -> Subtrees:
+    """Fold leaves, of which the first has that index, into the largest complete subtrees of the chain's tree."""
+    left: Subtrees = []
+    right: Subtrees = []
+    height = 0
+    while leaves:
+        if index % 2:
+            left.append((height, leaves.pop(0)))
+        if leaves and (index + index % 2 + len(leaves)) % 2:
+            right.append((height, leaves.pop()))
+        leaves = [sha256(b"\x01" + leaves[i] + leaves[i + 1]) for i in range(0, len(leaves), 2)]
+        index, height = (index + 1) // 2, height + 1
+    return left + right[::-1]
+
+
+class Mark(NamedTuple):
+    """Where a chain stood at one size: the newest entry's time and hash, and the root."""
+
+    size: int
+    ms: int
+    head: str
+    root: bytes = b""
+
+
 @dataclass
 class Findings:
     """What lines showed: those of a block, or of the whole file once its blocks are joined."""
@@ -382,89 +494,151 @@ class Findings:
     bad: Verdict | None = None
     first: Entry | None = None
     last: Entry | None = None
+    before: Entry | None = None  # of a block: the entry that its first line was held against
     entries: int = 0
+    lines: int = 0
     faults: Counter[str] = field(default_factory=Counter)  # lines that fail a check, by check
     keys: Counter[bytes] = field(default_factory=Counter)  # entries by key
-    leaves: list[tuple[bytes, int]] = field(default_factory=list)  # hash and recordedAtMs of each line of a block
-    lines: int = 0
+    pieces: list[tuple[Subtrees, Mark | None]] = field(default_factory=list)  # of a block, cut where a mark is due
     tree: list[bytes] = field(default_factory=list)
-    met: dict[int, tuple[bytes, int]] = field(default_factory=lambda: {0: (root_of([]), 0)})  # root, ms by size
+    met: dict[int, Mark] = field(default_factory=dict)
     file_bytes: int = 0
     torn_bytes: int = 0
 
-    def join(self, block: "Findings", sizes: Sequence[int]) -> None:
-        """Add what the next block of the file showed; `sizes` are the checkpoints'."""
-        for leaf, ms in block.leaves:
-            grow(self.tree, leaf)
-            self.lines += 1
-            if self.lines in sizes:
-                self.met[self.lines] = root_of(self.tree), ms
+    def join(self, block: "Findings") -> None:
+        """Add what the next block of the file showed."""
+        if self.last and block.before and self.last.hash != block.before.hash:
+            raise UsageError("the chain file was changed while it was read; verify it again")
+        for subtrees, mark in block.pieces:
+            for height, node in subtrees:
+                grow(self.tree, node, height)
+            if mark:
+                self.met[mark.size] = mark._replace(root=root_of(self.tree))
         for key, count in block.keys.items():
             if key in self.keys or len(self.keys) < MAX_KEYS_LISTED:
                 self.keys[key] += count
         self.faults.update(block.faults)
-        self.entries += block.entries
+        self.entries, self.lines = self.entries + block.entries, self.lines + block.lines
         self.bad, self.first, self.last = self.bad or block.bad, self.first or block.first, block.last or self.last
 
 
-def judge_block(number: int, offset: int, previous: bytes | None, data: bytes, request: Request) -> Findings:
-    """Judge whole lines, given the first one's number and offset and the line before it; pure, for any process."""
-    found = Findings()
-    genesis = sha256(f"prometheus-receipts genesis v1\n{request.origin}\n".encode()).hex() if request.origin else ""
-    imagined = {"id": b"0", "ms": b"0", "hash": genesis.encode()}  # the entry before id 1 (RF-10)
-    entry = imagined if previous is None else read_line(previous, request.layer)
-    for count, line in enumerate(data.split(b"\n")[:-1], number):
-        before, entry = entry, read_line(line, request.layer)
-        if entry is None:
-            name, *failed = diagnose(line, request.layer)
-        else:
-            name = "FORKED" if before and entry["id"] == before["id"] else "TAMPERED"
-            failed = [check for check, holds in CHECKS.items() if not holds(entry, before, request)]
+class Block(NamedTuple):
+    """Whole lines of a file: the first one's number and offset, the line before it, and the bytes or where they are."""
+
+    number: int
+    offset: int
+    previous: bytes | None
+    data: bytes | None
+    file: Path
+    size: int
+
+
+def genesis_hash(origin: str) -> bytes:
+    """Give what the first entry of a chain links to, nothing when its origin is not known (RF-10)."""
+    return sha256(f"prometheus-receipts genesis v1\n{origin}\n".encode()).hex().encode() if origin else b""
+
+
+def origin_of(case: Case) -> Entry:
+    """Give the imagined entry before the first one (RF-10)."""
+    return Entry(0, 0, b"", b"", b"", genesis_hash(case.origin), b"", b"", b"", b"", b"")
+
+
+def judge_block(block: Block, case: Case) -> Findings:
+    """Judge the lines of a block; it needs nothing else, so any process can do it."""
+    found, leaves, marks = Findings(), list[bytes](), case.states.union(size for size, _ in case.checkpoints)
+    entry = found.before = origin_of(case) if block.previous is None else read_line(block.previous, case.layer)
+    data, offset = block.data, block.offset
+    if data is None:
+        with block.file.open("rb", buffering=0) as file:
+            file.seek(offset)
+            data = file.read(block.size)
+    for number, line in enumerate(data.split(b"\n")[:-1], block.number):
+        entry, name, failed = judge_line(line, entry, case)
+        if entry:
             found.first, found.last, found.entries = found.first or entry, entry, found.entries + 1
-            found.keys[entry["key"]] += 1
+            found.keys[entry.key] += 1
         if failed:
             found.faults.update(failed)
-            found.bad = found.bad or Verdict(name, failed[0], int(entry["id"]) if entry else count, offset)
-        found.leaves.append((sha256(b"\x00" + line), int(entry["ms"]) if entry else 0))
-        offset += len(line) + 1
+            found.bad = found.bad or Verdict(name, failed[0], entry.id if entry else number, offset)
+        elif entry and case.layer == "L3":
+            event = json.loads(entry.body)
+            case.keys = ring_after(case.keys, event, "keys")
+            case.rings.update((chain, ring_after(ring, event, chain)) for chain, ring in case.rings.items())
+        leaves.append(sha256(b"\x00" + line))
+        if number in marks:
+            mark = Mark(number, entry.ms, entry.hash.decode()) if entry else Mark(number, 0, "")
+            found.pieces.append((subtrees_of(leaves, number - len(leaves)), mark))
+            leaves = []
+        offset, found.lines = offset + len(line) + 1, found.lines + 1
+        if failed and case.options.stop_early:
+            break
+    found.pieces.append((subtrees_of(leaves, block.number + found.lines - 1 - len(leaves)), None))
     return found
 
 
-def read_blocks(chain: Path, found: Findings) -> Iterator[tuple[int, int, bytes | None, bytes]]:
-    """Cut a file into blocks of whole lines and note its size and torn tail; 0x0A is the only line break (RF-1)."""
-    number, offset, previous, rest = 1, 0, None, b""
-    with chain.open("rb", buffering=0) as file:
-        while piece := file.read(BLOCK_BYTES):
-            data = rest + piece
-            if end := data.rfind(b"\n") + 1:
-                yield number, offset, previous, data[:end]
-                number, offset = number + data.count(b"\n"), found.file_bytes + end - len(rest)
-                previous = data[:end].rsplit(b"\n", 2)[-2]
-            rest = data[end:][: MAX_LINE_BYTES + 1]  # more of an endless line would not change how it is judged
-            found.file_bytes += len(piece)
-    found.torn_bytes = found.file_bytes - offset
+@dataclass
+class Reader:
+    """Cuts a file into blocks of whole lines, and goes on where it stopped once the file has grown."""
+
+    path: Path
+    number: int = 1  # of the next block's first line
+    offset: int = 0
+    previous: bytes | None = None
+    rest: bytes = b""  # what has no line break yet
+    size: int = 0  # bytes read so far
+
+    def blocks(self, *, carried: bool = True) -> Iterator[Block]:
+        """Read on to the end; 0x0A is the only line break (RF-1). Blocks carry bytes, or only say where they are."""
+        with self.path.open("rb", buffering=0) as file:
+            if self.size:
+                file.seek(self.size)
+            while piece := file.read(BLOCK_BYTES):
+                data = self.rest + piece
+                if end := data.rfind(b"\n") + 1:
+                    start = self.offset
+                    block = Block(self.number, start, self.previous, data[:end] if carried else None, self.path, 0)
+                    self.number += data.count(b"\n")
+                    self.offset = self.size + end - len(self.rest)
+                    self.previous = data[data.rfind(b"\n", 0, end - 1) + 1 : end - 1]
+                    yield block._replace(size=self.offset - start)
+                self.rest = data[end:][
+                    : MAX_LINE_BYTES + 1
+                ]  # more of an endless line would not change how it is judged
+                self.size += len(piece)
 
 
-def examine(chain: Path, request: Request, workers: int | None) -> Findings:
-    """Read and judge one chain file, in several processes when it is big; raises OSError when it cannot be read."""
-    found, window, sizes = Findings(), deque[Future[Findings]](), [size for size, _ in request.checkpoints]
-    workers = workers or (1 if chain.stat().st_size < PARALLEL_BYTES else os.cpu_count() or 1)
+def examine(reader: Reader, case: Case, found: Findings, run: "Run") -> None:
+    """Judge what a file holds beyond what has been read of it, in several processes when that is much.
+
+    A key log is judged in one process, since each event decides whose line may be next. Raises OSError when the file
+    cannot be read.
+    """
+    status, asked = reader.path.stat(), case.options.workers
+    alone = case.layer == "L3" or not S_ISREG(status.st_mode)
+    alone = alone or not (asked or status.st_size - reader.size >= PARALLEL_BYTES)
+    workers, window, ended = 1 if alone else asked or os.cpu_count() or 1, deque[Future[Findings]](), False
     with ProcessPoolExecutor(workers) if workers > 1 else ThreadPoolExecutor(1) as pool:
-        for block in read_blocks(chain, found):
-            window.append(pool.submit(judge_block, *block, request))
+        for block in reader.blocks(carried=workers == 1):
+            window.append(pool.submit(judge_block, block, case))
             if len(window) > 2 * workers:  # so many blocks are in memory, however long the file
-                found.join(window.popleft().result(), sizes)
+                found.join(window.popleft().result())
+                run.progress(reader.offset, status.st_size, found.lines)
+            if ended := (found.bad is not None and case.options.stop_early) or run.stopped.is_set():
+                break
         for judged in window:
-            found.join(judged.result(), sizes)
-    return found
+            block_found = judged.result()
+            if not (found.bad and case.options.stop_early):
+                found.join(block_found)
+    ended = ended or (found.bad is not None and case.options.stop_early)
+    read, torn = (max(status.st_size, reader.size), 0) if ended else (reader.size, reader.size - reader.offset)
+    found.file_bytes, found.torn_bytes = read, torn
 
 
 def find_fork(chain: Path, copy: Path) -> int | None:
     """Give the id at which two sound copies first differ; None when they agree as far as both go."""
-    blocks = zip(read_blocks(chain, Findings()), read_blocks(copy, Findings()), strict=False)
-    for (number, _, _, data), (_, _, _, twin) in blocks:
-        pairs = zip(data.split(b"\n")[:-1], twin.split(b"\n")[:-1], strict=False)
-        if differ := [i for i, (line, other) in enumerate(pairs, number) if line != other]:
+    for mine, theirs in zip(Reader(chain).blocks(), Reader(copy).blocks(), strict=False):
+        pairs = zip((mine.data or b"").split(b"\n")[:-1], (theirs.data or b"").split(b"\n")[:-1], strict=False)
+        if differ := [number for number, (line, other) in enumerate(pairs, mine.number) if line != other]:
             return differ[0]
     return None
 
@@ -488,8 +662,17 @@ class UsageError(Exception):
     """Something given cannot be used; the message says what and why."""
 
 
-def read_policy(file: Path) -> tuple[str, str, str, list[TrustedKey]]:
-    """Read a policy's origin, chain, tenant and keys; raises UsageError for anything but exactly a policy."""
+class Policy(NamedTuple):
+    """Whom one chain trusts (RF-18)."""
+
+    origin: str
+    chain: str
+    tenant: str
+    keys: Ring
+
+
+def read_policy(file: Path) -> Policy:
+    """Read a policy; raises UsageError for anything but exactly one."""
     text = file.read_bytes().decode(errors="replace")
     try:
         policy = json.loads(
@@ -503,58 +686,80 @@ def read_policy(file: Path) -> tuple[str, str, str, list[TrustedKey]]:
     if match is None or match[3] != "0":
         raise UsageError(f"{file}: {POLICY_FORM}")
     trusted = [TrustedKey(key["publicKey"].encode(), key["use"], key["fromId"], key["toId"]) for key in keys]
-    return policy["origin"], match[1], match[2], trusted
+    return Policy(policy["origin"], match[1], match[2], trusted)
 
 
-def read_checkpoint(file: Path, request: Request) -> tuple[int, bytes]:
+def read_note(name: object, note: bytes, case: Case) -> tuple[int, bytes]:
     """Read size and root of a checkpoint that a key of the policy signed for its origin (RF-17); else UsageError."""
-    match = NOTE.fullmatch(file.read_bytes())
+    match = NOTE.fullmatch(note)
     text, log, size, root, lines = match.groups() if match else [b"", b"", b"0", b"", b""]
-    if not match or log != request.origin.encode():
-        raise UsageError(f"{file}: it is not a signed checkpoint of {request.origin or 'a log that a policy names'}")
+    if not match or log != case.origin.encode():
+        raise UsageError(f"{name}: it is not a signed checkpoint of {case.origin or 'a log that a policy names'}")
     ours = [line.split(b" ")[2] for line in lines.split(b"\n")[:-1] if line.split(b" ")[1] == log]
     holds = []
-    for key in (binascii.a2b_base64(k.key) for k in request.keys if k.may_sign("checkpoint", max(int(size), 1))):
+    for key in (binascii.a2b_base64(k.key) for k in case.keys if k.may_sign("checkpoint", max(int(size), 1))):
         blobs = [blob for blob in map(binascii.a2b_base64, ours) if blob[:4] == sha256(log + b"\n\x01" + key)[:4]]
         holds += [ed25519_holds(key, text, blob[4:]) for blob in blobs]
     if not holds or not all(holds):
-        raise UsageError(f"{file}: no checkpoint key of the policy signed it")
+        raise UsageError(f"{name}: no checkpoint key of the policy signed it")
     return int(size), binascii.a2b_base64(root)
+
+
+def follow_key_log(file: Path, case: Case, notes: dict[str, bytes], run: "Run") -> None:
+    """Lead a chain's keys on by the key log, once that passes by itself under the same policy (RF-28, RF-29)."""
+    substrate, _, tenant = (case.origin or "//").split("/")
+    chain, origin = CHAINS.get(case.layer, ""), f"{substrate}/keys/{tenant}" if case.origin else ""
+    plain = {"level": "full", "stop_early": False, "max_age": None, "min_entries": 0}
+    options = argparse.Namespace(**{**vars(case.options), **plain})
+    log = Case([file], "L3", case.tenant, origin, endless(case.keys), anchored=True, options=options)
+    log.rings = {chain: case.keys}
+    log.checkpoints = [read_note(name, note, log) for name, note in notes.items() if origin and log_of(note) == origin]
+    found = Findings()
+    examine(Reader(file), log, found, run)
+    verdict = decide(log, [found], None, 0)
+    if verdict.name != "PASS":
+        where = [f", {name} {value}" for name, value in told(verdict).items() if value and name in ("id", "check")]
+        raise UsageError(f"{file}: this key log is no evidence, its verdict is {verdict.name}{''.join(where)}")
+    case.key_log, case.keys = True, log.rings[chain]
+
+
+def endless(ring: Ring) -> Ring:
+    """Give the keys a key log starts from: a policy's ranges for entries are about its own chain (RF-29)."""
+    return [TrustedKey(key.key, key.use) if key.use == "entry" else key for key in ring]
+
+
+def log_of(note: bytes) -> str:
+    """Give the origin that a checkpoint names."""
+    return note.partition(b"\n")[0].decode(errors="replace")
 
 
 # --- Verdict (RF-22): the earliest bad line of the first copy that has one; else the first that applies of the table.
 
 
-def settle(request: Request) -> None:
-    """Take layer and tenant from the first line that can be read, where neither policy nor option gave them."""
-    for chain in () if request.origin else request.chains:
-        for *_, data in read_blocks(chain, Findings()):
-            for line, layer in product(data.split(b"\n"), [request.layer] if request.layer else GRAMMARS):
-                if entry := read_line(line, layer):
-                    request.layer, request.tenant = layer, entry["tenant"]
-                    return
-
-
-def meets(request: Request, copies: Sequence[Findings]) -> list[tuple[int, bool]]:
+def meets(case: Case, copies: Sequence[Findings]) -> list[tuple[int, bool]]:
     """Say of each checkpoint whether the chain reaches its size and every copy that does has its root (RF-17)."""
-    roots = [{size: root for size, (root, _) in copy.met.items()} for copy in copies]
-    return [(s, s in roots[0] and all(met.get(s, root) == root for met in roots)) for s, root in request.checkpoints]
+    roots = [{0: root_of([]), **{mark.size: mark.root for mark in copy.met.values()}} for copy in copies]
+    return [(s, s in roots[0] and all(met.get(s, root) == root for met in roots)) for s, root in case.checkpoints]
 
 
-def decide(request: Request, copies: Sequence[Findings], fork: int | None, now_ms: int) -> Verdict:
-    """Give the first verdict that applies."""
-    chain, newest = copies[0], max((size for size, _ in request.checkpoints), default=0)
-    age_ms = now_ms - chain.met[newest][1] if newest in chain.met else now_ms
+def decide(
+    case: Case, copies: Sequence[Findings], fork: int | None, now_ms: int, lost: Verdict | None = None
+) -> Verdict:
+    """Give the first verdict that applies; `lost` is what was seen of a followed file without any key."""
+    chain, newest = copies[0], max((size for size, _ in case.checkpoints), default=0)
+    age_ms = now_ms - chain.met[newest].ms if newest in chain.met else now_ms
     torn = [copy.file_bytes - copy.torn_bytes for copy in copies if copy.torn_bytes]
+    max_age, least = case.options.max_age, case.options.min_entries
     applies = [
         *((True, copy.bad) for copy in copies if copy.bad),
-        (not request.keys, Verdict("UNANCHORED")),
+        (lost is not None, lost or Verdict("")),
+        (not case.anchored, Verdict("UNANCHORED")),
         (newest > chain.lines, Verdict("TRUNCATED", "checkpoint")),
-        (request.min_entries > chain.lines, Verdict("TRUNCATED", "min-entries")),
-        (not all(met for _, met in meets(request, copies)), Verdict("FORKED", "checkpoint")),
+        (least > chain.lines, Verdict("TRUNCATED", "min-entries")),
+        (not all(met for _, met in meets(case, copies)), Verdict("FORKED", "checkpoint")),
         (fork is not None, Verdict("FORKED", "copies", fork)),
         *((True, Verdict("TORN_TAIL", "framing", None, offset)) for offset in torn),
-        (request.max_age is not None and (not newest or age_ms > request.max_age), Verdict("STALE", "max-age")),
+        (max_age is not None and (not newest or age_ms > max_age), Verdict("STALE", "max-age")),
     ]
     return next((verdict for holds, verdict in applies if holds), Verdict("PASS"))
 
@@ -562,62 +767,183 @@ def decide(request: Request, copies: Sequence[Findings], fork: int | None, now_m
 # --- Report: numbers, hashes, times and words of this file, never an entry's text, so that no terminal obeys it.
 
 LABELS = ("Ids contiguous", "Hash chain", "One tenant", "Body hashes", "Timestamps", "Trust anchor", "Signatures")
+ROOM = dict(zip(CHECKS, LABELS, strict=True))
+NO_KEY = "No key was given from outside: anyone can write a chain that carries its own key."
+NO_SIGNATURES = "Level chain does not check signatures: a forged one passes unseen."
+NO_POLICY_FITS = "None of the policies given is for this chain."
+LIMITS = """What a PASS does not prove: that a record is true, that every act was recorded, that the clock was right
+before the first anchor, or (without a checkpoint) that nothing was cut from the end.
+"""
 
 
-def summarise(request: Request, copies: Sequence[Findings], fork: int | None, verdict: Verdict) -> dict[str, Any]:
-    """Give the report's members; head and root are null when a bad line leaves them without meaning."""
-    chain, sound = copies[0], not any(copy.bad for copy in copies)
-    keys = dict.fromkeys([*(key.key for key in request.keys if key.use == "entry"), *chain.keys])
-    compared = "not compared" if not sound else f"they differ at id {fork}" if fork else "they agree"
-    notes = {
-        "No key was given from outside: anyone can write a chain that carries its own key.": not request.keys,
-        "No policy named the origin: the first link was not held against a genesis hash.": not request.origin,
-        "No checkpoint was given: entries cut from the end cannot be seen.": not request.checkpoints,
-        "Level chain does not check signatures: a forged one passes unseen.": request.level == "chain",
-        f"{chain.torn_bytes} bytes after the last line break are a torn tail, not judged.": chain.torn_bytes,
-    }
-    for copy in copies[1:]:
-        notes[f"The second copy has {copy.lines} lines, {'some bad' if copy.bad else 'none bad'}; {compared}."] = True
+class Report(NamedTuple):
+    """One finished report: the input's name as it may be printed, its JSON, its page."""
+
+    name: str
+    data: dict[str, Any]
+    text: str
+
+
+def printable(file: Path) -> str:
+    """Give a file's name as no terminal would obey it."""
+    return re.sub("[^ -~]", "?", file.name)
+
+
+def told(verdict: Verdict) -> dict[str, Any]:
+    """Give the members every report begins with."""
     return {
         "verdict": verdict.name,
         "exit": EXITS.index(verdict.name),
         "id": verdict.id,
         "check": verdict.check,
         "offset": verdict.offset,
-        "entries": chain.entries,
-        "signatures": chain.entries - chain.faults["signature"] if request.level == "full" else 0,
-        "headHash": chain.last["hash"].decode() if sound and chain.last else None,
-        "rootHash": root_of(chain.tree).hex() if sound else None,
-        "earliest": chain.first["iso"].decode() if chain.first else None,
-        "latest": chain.last["iso"].decode() if chain.last else None,
-        "keys": [{"fingerprint": sha256(binascii.a2b_base64(k)).hex(), "entries": chain.keys[k]} for k in keys],
-        "checkpoints": [{"size": size, "ok": met if sound else None} for size, met in meets(request, copies)],
-        "anchor": None,
-        "notes": [note for note, applies in notes.items() if applies],
     }
 
 
-def page(request: Request, chain: Findings, report: dict[str, Any]) -> str:
-    """Lay the report out for a person."""
-    n, faults, trusted = chain.entries, chain.faults, len({key.key for key in request.keys if key.use == "entry"})
-    skipped = {"key" if not request.keys else "", "signature" if request.level == "chain" else ""}
-    words = {True: ("ok", "met"), False: ("FAIL", "not met"), None: ("-", "not compared")}
-    where = [f", {name} {report[name]}" for name in ("id", "check", "offset") if report[name] is not None]
-    lines = [
-        "RECEIPT CHAIN VERIFICATION\n",
-        f"Chain file        {re.sub('[^ -~]', '?', request.chains[0].name)}, {chain.file_bytes} bytes",
-        f"Origin            {request.origin or 'not given'}",
-        f"Layer, tenant     {request.layer or 'not known'}, {request.tenant.decode()}",
-        f"Level             {request.level}\n",
-        f"Entries           ok    {n}",
-        f"Malformed lines   {'FAIL' if chain.lines > n else 'ok':6}{chain.lines - n}",
+def keys_told(case: Case, counts: Counter[bytes]) -> list[dict[str, Any]]:
+    """Give the keys, the trusted first, with their entries; with their ranges once a key log has changed these."""
+    keys = dict.fromkeys([*case.ranges, *counts])
+    return [
+        {"fingerprint": sha256(binascii.a2b_base64(key)).hex(), "entries": counts[key]}
+        | ({"ranges": case.ranges.get(key, [])} if case.key_log else {})
+        for key in keys
     ]
-    for label, check in zip(LABELS, CHECKS, strict=True):
-        mark, held = "FAIL" if faults[check] else "ok", n - faults[check]
-        lines.append(f"{label:18}-     not checked" if check in skipped else f"{label:18}{mark:6}{held}/{n}")
-    for i, key in enumerate(report["keys"]):
-        known = "trusted" if i < trusted else "not trusted"  # the trusted are listed first
-        lines.append(f"  key {key['fingerprint']} {known}, {key['entries']} entries")
+
+
+def opening(title: str, label: str, case: Case, size: int | None = None) -> Words:
+    """Give the lines a page begins with."""
+    size = case.files[0].stat().st_size if size is None else size
+    return [
+        f"RECEIPT {title} VERIFICATION\n",
+        f"{label:18}{printable(case.files[0])}, {size} bytes",
+        f"Origin            {case.origin or 'not given'}",
+        f"Layer, tenant     {case.layer or 'not known'}, {case.tenant.decode()}",
+        f"Level             {case.options.level}\n",
+    ]
+
+
+def checks_told(case: Case, checks: Sequence[str], faults: Counter[str], entries: int) -> Words:
+    """Give a line a check."""
+    skipped = {"" if case.anchored else "key", "signature" if case.options.level == "chain" else ""}
+    lines = []
+    for check in checks:
+        mark, held = "FAIL" if faults[check] else "ok", entries - faults[check]
+        result = "-     not checked" if check in skipped else f"{mark:6}{held}/{entries}"
+        lines.append(f"{ROOM[check]:18}{result}")
+    return lines
+
+
+def key_lines(case: Case, keys: list[dict[str, Any]]) -> Words:
+    """Give a line a key."""
+    lines = []
+    for i, key in enumerate(keys):
+        words = [
+            f"from {start} on" if end is None else f"from {start} to {end}" for start, end in key.get("ranges", [])
+        ]
+        trusted = "trusted" if i < len(case.ranges) else "not trusted"  # the trusted are listed first
+        lines.append(
+            f"  key {key['fingerprint']} {trusted}{' ' * bool(words)}{' and '.join(words)}, {key['entries']} entries"
+        )
+    return lines
+
+
+def closing(report: dict[str, Any]) -> Words:
+    """Give the lines a page ends with."""
+    where = [f", {name} {report[name]}" for name in ("id", "check", "offset") if report[name] is not None]
+    verdict = f"VERDICT           {report['verdict']} (exit {report['exit']}){''.join(where)}\n"
+    return [verdict, *(f"Note: {note}" for note in report["notes"]), LIMITS]
+
+
+# --- A chain.
+
+ORDINALS = {2: "The second copy", 3: "The third copy"}
+
+
+@dataclass
+class Judged:
+    """A chain and what was found of it and its copies."""
+
+    case: Case
+    copies: list[Findings]
+    verdict: Verdict
+    fork: int | None = None
+    repeated: int | None = None
+    notes: Words = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        """Say whether no copy has a bad line; else head and root have no meaning."""
+        return not any(copy.bad for copy in self.copies)
+
+
+def judge_chain(case: Case, run: "Run") -> Judged:
+    """Judge a chain and its copies; raises OSError when one cannot be read."""
+    copies, lost, notes, fork, repeated = [], None, list[str](), None, None
+    if case.options.follow:
+        case, found, lost, notes = follow(case, run)
+        copies = [found]
+    else:
+        cases = [replace(case) for _ in case.files]
+        copies = [Findings() for _ in case.files]
+        for file, each, found in zip(case.files, cases, copies, strict=True):
+            examine(Reader(file), each, found, run)
+        case = cases[0]
+        forks = [find_fork(case.files[0], copy) for copy in case.files[1:]] if len(copies) > 1 else []
+        fork = min((number for number in forks if number), default=None)
+    if case.options.unique and not any(copy.bad for copy in copies):
+        repeated = find_repeat(case.files[0], case.layer)
+    verdict = decide(
+        case, copies, fork, run.now_ms, lost or (Verdict("TAMPERED", "unique", repeated) if repeated else None)
+    )
+    return Judged(case, copies, verdict, fork, repeated, notes)
+
+
+def report_chain(judged: Judged) -> Report:
+    """Write the report of a chain."""
+    case, chain, sound = judged.case, judged.copies[0], judged.sound
+    compared = "not compared" if not sound else f"they differ at id {judged.fork}" if judged.fork else "they agree"
+    notes = {
+        NO_KEY: not case.anchored,
+        NO_POLICY_FITS: case.unfit,
+        "No policy named the origin: the first link was not held against a genesis hash.": not case.origin,
+        "No checkpoint was given: entries cut from the end cannot be seen.": not case.checkpoints,
+        NO_SIGNATURES: case.options.level == "chain",
+        "Judging stopped at the first bad line; what follows it was not read.": case.options.stop_early and not sound,
+        f"{chain.torn_bytes} bytes after the last line break are a torn tail, not judged.": chain.torn_bytes,
+        **dict.fromkeys(judged.notes, True),
+    }
+    for number, copy in enumerate(judged.copies[1:], 2):
+        state = f"has {copy.lines} lines, {'some bad' if copy.bad else 'none bad'}; {compared}."
+        notes[f"{ORDINALS.get(number, f'Copy {number}')} {state}"] = True
+    report = told(judged.verdict) | {
+        "entries": chain.entries,
+        "signatures": chain.entries - chain.faults["signature"] if case.options.level == "full" else 0,
+        "headHash": chain.last.hash.decode() if sound and chain.last else None,
+        "rootHash": root_of(chain.tree).hex() if sound else None,
+        "earliest": chain.first.iso.decode() if chain.first else None,
+        "latest": chain.last.iso.decode() if chain.last else None,
+        "keys": keys_told(case, chain.keys),
+        "checkpoints": [{"size": size, "ok": met if sound else None} for size, met in meets(case, judged.copies)],
+        "anchor": None,
+        "notes": [note for note, applies in notes.items() if applies],
+    }
+    return Report(printable(case.files[0]), report, chain_page(judged, report))
+
+
+def chain_page(judged: Judged, report: dict[str, Any]) -> str:
+    """Lay the report of a chain out for a person."""
+    case, chain = judged.case, judged.copies[0]
+    words = {True: ("ok", "met"), False: ("FAIL", "not met"), None: ("-", "not compared")}
+    lines = [
+        *opening("CHAIN", "Chain file", case, chain.file_bytes),
+        f"Entries           ok    {chain.entries}",
+        f"Malformed lines   {'FAIL' if chain.lines > chain.entries else 'ok':6}{chain.lines - chain.entries}",
+        *checks_told(case, tuple(CHECKS), chain.faults, chain.entries),
+        *key_lines(case, report["keys"]),
+    ]
+    if case.options.unique:
+        repeated = f"FAIL  repeated at id {judged.repeated}" if judged.repeated else f"ok    {chain.entries}"
+        lines.append(f"Unique ids        {repeated if judged.sound else '-     not compared'}")
     for mark, met, size in ((*words[checkpoint["ok"]], checkpoint["size"]) for checkpoint in report["checkpoints"]):
         lines.append(f"Checkpoint        {mark:6}size {size}, {met}")
     lines += [] if report["checkpoints"] else ["Checkpoints       -     none given, so a cut tail cannot be seen"]
@@ -627,81 +953,584 @@ def page(request: Request, chain: Findings, report: dict[str, Any]) -> str:
         f"Root hash         {report['rootHash'] or 'none'}",
         f"Earliest          {report['earliest'] or 'none'}",
         f"Latest            {report['latest'] or 'none'}\n",
-        f"VERDICT           {report['verdict']} (exit {report['exit']}){''.join(where)}\n",
-        *(f"Note: {note}" for note in report["notes"]),
-        "What a PASS does not prove: that a record is true, that every act was recorded, that the clock was right",
-        "before the first anchor, or (without a checkpoint) that nothing was cut from the end.\n",
+        *closing(report),
     ]
     return "\n".join(lines)
+
+
+# --- A state (RF-30): one line of the chain `state`, and what it says of every other chain.
+
+STATE_CHECKS = ("tenant", "hash", "key", "signature")
+
+
+def read_state(file: Path) -> tuple[bytes, Entry | None]:
+    """Read state.json and the entry in it, None when its line is not one."""
+    with file.open("rb") as opened:
+        content = opened.read(MAX_LINE_BYTES + 2)
+    return content, read_line(content.removesuffix(b"\n"), "L1")
+
+
+def rows_of(entry: Entry | None) -> list[dict[str, Any]]:
+    """Give what a state says of each chain; of its own that it ends here."""
+    own = {"chain": "state", "size": entry.id, "rootHash": None, "headHash": entry.hash.decode()} if entry else {}
+    return [*json.loads(entry.body)["chains"], own] if entry else []
+
+
+def compare(row: dict[str, Any], chain: Judged | None) -> str:
+    """Say how a chain stands to its row in a state."""
+    if chain is None or not chain.sound:
+        return "not compared" if chain else "not given"
+    found, size = chain.copies[0], row["size"]
+    if found.lines < size:
+        return "shorter"
+    origin, nothing = chain.case.origin, Mark(0, 0, "", root_of([]))
+    mark = found.met[size] if size else nothing._replace(head=genesis_hash(origin).decode() or row["headHash"])
+    same = row["rootHash"] in (mark.root.hex(), None) and row["headHash"] == mark.head
+    return "met" if same else "another root or head"
+
+
+def report_state(case: Case, chains: dict[tuple[str, bytes], Judged]) -> Report:
+    """Judge a state by itself and against the chains that were given; `chains` are by layer and tenant."""
+    content, _ = read_state(case.files[0])
+    line = content.removesuffix(b"\n")
+    entry, name, failed = judge_line(line, None, case)
+    rows = [(row, compare(row, chains.get((LAYERS.get(row["chain"], ""), case.tenant)))) for row in rows_of(entry)]
+    rows = [
+        (row, "not compared" if failed else word)
+        for row, word in rows
+        if (row["rootHash"], word) != (None, "not given")
+    ]
+    words = [word for _, word in rows]
+    applies = [
+        (not content.endswith(b"\n"), Verdict("TORN_TAIL", "framing", None, 0)),
+        (failed, Verdict(name, "".join(failed[:1]), entry.id if entry else None, 0)),
+        (not case.anchored, Verdict("UNANCHORED")),
+        ("shorter" in words, Verdict("TRUNCATED", "state")),
+        ("another root or head" in words, Verdict("FORKED", "state")),
+    ]
+    missing = ", ".join(row["chain"] for row, word in rows if word == "not given")
+    notes = {
+        NO_KEY: not case.anchored,
+        NO_POLICY_FITS: case.unfit,
+        NO_SIGNATURES: case.options.level == "chain",
+        f"These chains were not given, so their rows were compared with nothing: {missing}.": missing,
+    }
+    known = {"met": True, "shorter": False, "another root or head": False}
+    report = told(next((verdict for holds, verdict in applies if holds), Verdict("PASS"))) | {
+        **single_told(case, entry, failed),
+        "chains": [{"chain": row["chain"], "size": row["size"], "ok": known.get(word)} for row, word in rows],
+        "notes": [note for note, holds in notes.items() if holds],
+    }
+    marks = {True: "ok", False: "FAIL", None: "-"}
+    lines = [f"  {row['chain']:16}{marks[known.get(word)]:6}size {row['size']}, {word}" for row, word in rows]
+    page = [*opening("STATE", "State file", case), *single_page(case, entry, failed, report), *lines]
+    page += ["", f"Entry hash        {report['entryHash'] or 'none'}\n", *closing(report)]
+    return Report(printable(case.files[0]), report, "\n".join(page))
+
+
+def single_told(case: Case, entry: Entry | None, failed: Words) -> dict[str, Any]:
+    """Give the members of a report about one entry alone."""
+    signed = entry is not None and case.options.level == "full" and "signature" not in failed
+    return {
+        "entries": int(entry is not None),
+        "signatures": int(signed),
+        "entryHash": entry.hash.decode() if entry and not failed else None,
+        "recordedAt": entry.iso.decode() if entry else None,
+        "keys": keys_told(case, Counter([entry.key] if entry else [])),
+    }
+
+
+def single_page(case: Case, entry: Entry | None, failed: Words, report: dict[str, Any]) -> Words:
+    """Give what a page says about one entry alone."""
+    read = f"ok    id {entry.id}, recorded {report['recordedAt']}" if entry else f"FAIL  {failed[0]}"
+    checks = checks_told(case, STATE_CHECKS, Counter(failed), 1) if entry else []
+    return [f"Entry             {read}", *checks, *key_lines(case, report["keys"])]
+
+
+# --- A proof of one entry (RF-32): the entry, its path up the tree, and the checkpoint there.
+
+PROOF_TITLE, MAX_PROOF_BYTES = b"c2sp.org/tlog-proof@", 1 << 20
+PROOF = re.compile(
+    rb"c2sp[.]org/tlog-proof@v1\nextra (%b)\nindex (0|[1-9][0-9]{0,15})\n((?:%b\n){0,63})\n(.*)"
+    % (BASE64.encode(), BASE64_32.encode()),
+    re.DOTALL,
+)
+
+
+class Proof(NamedTuple):
+    """A proof as it was read: the line, its leaf index, the path, and the checkpoint's note; nothing is judged yet."""
+
+    line: bytes
+    leaf: int
+    path: list[bytes]
+    note: bytes
+
+
+def read_proof(file: Path) -> Proof:
+    """Read a C2SP tlog-proof that carries its line; raises UsageError for anything else."""
+    with file.open("rb") as opened:
+        match = PROOF.fullmatch(opened.read(MAX_PROOF_BYTES))
+    line = binascii.a2b_base64(match[1]) if match else b""
+    note = NOTE.fullmatch(match[4]) if match else None
+    exact = match is not None and binascii.b2a_base64(line, newline=False) == match[1]
+    if not match or not note or not exact or int(match[2]) >= MAX_INTEGER:
+        raise UsageError(f"{file}: it is not a proof of one entry, c2sp.org/tlog-proof@v1 with the line as extra")
+    return Proof(line, int(match[2]), [binascii.a2b_base64(node) for node in match[3].split(b"\n")[:-1]], match[4])
+
+
+def leads_to(root: bytes, leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bool:
+    """Say whether a path leads from a leaf to the root of the tree of that size (RFC 9162 section 2.1.3.2)."""
+    last, node = size - 1, leaf
+    for sibling in path:
+        if last == 0:
+            return False
+        if index % 2 or index == last:
+            node = sha256(b"\x01" + sibling + node)
+            while index and index % 2 == 0:
+                index, last = index // 2, last // 2
+        else:
+            node = sha256(b"\x01" + node + sibling)
+        index, last = index // 2, last // 2
+    return index == last == 0 and node == root
+
+
+def report_proof(proof: Proof, case: Case) -> Report:
+    """Judge a proof of one entry; raises UsageError when its checkpoint is no evidence under the policy there is."""
+    file, number = case.files[0], proof.leaf + 1
+    head = NOTE.fullmatch(proof.note)
+    size, root = (int(head[3]), binascii.a2b_base64(head[4])) if head else (0, b"")
+    signed = bool(case.anchored and case.origin)
+    if signed:
+        size, root = read_note(file, proof.note, case)
+    first = number == 1 and proof.line.startswith(b'{"id":1,')  # whose link can be checked
+    entry, name, failed = judge_line(proof.line, origin_of(case) if first else None, case)
+    leads = leads_to(root, sha256(b"\x00" + proof.line), proof.leaf, size, proof.path)
+    leads = leads and entry is not None and entry.id == number
+    applies = [
+        (failed, Verdict(name, "".join(failed[:1]), entry.id if entry else number)),
+        (not signed, Verdict("UNANCHORED")),
+        (not leads, Verdict("FORKED", "proof", entry.id if entry else number)),
+    ]
+    notes = {
+        NO_KEY: not case.anchored,
+        NO_POLICY_FITS: case.unfit,
+        "No policy named the origin and a checkpoint key: the checkpoint's signature was not checked.": not signed,
+        NO_SIGNATURES: case.options.level == "chain",
+        "This is about one entry: nothing is said of the entries around it.": True,
+    }
+    report = told(next((verdict for holds, verdict in applies if holds), Verdict("PASS"))) | {
+        **single_told(case, entry, failed),
+        "index": proof.leaf,
+        "checkpoint": {"size": size, "rootHash": root.hex(), "ok": signed or None},
+        "inclusion": leads,
+        "notes": [note for note, holds in notes.items() if holds],
+    }
+    mark, word = ("ok", "by a trusted key") if signed else ("-", "not checked")
+    path = f"{'ok' if leads else 'FAIL':6}index {proof.leaf}, {len(proof.path)} hashes"
+    lines = [
+        *opening("PROOF", "Proof file", case),
+        *single_page(case, entry, failed, report),
+        f"Checkpoint        {mark:6}size {size}, signature {word}",
+        f"Inclusion         {path} {'lead to its root' if leads else 'do not lead to its root'}\n",
+        f"Entry hash        {report['entryHash'] or 'none'}",
+        f"Root hash         {root.hex()}\n",
+        *closing(report),
+    ]
+    return Report(printable(file), report, "\n".join(lines))
+
+
+# --- A chain that grows: judged as far as it goes, then watched.
+
+POLL_SECONDS = 0.2
+
+
+def follow(case: Case, run: "Run") -> tuple[Case, Findings, Verdict | None, Words]:
+    """Judge a file and what is appended to it, until a line is bad, the file is cut or exchanged, or a signal comes."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: run.stopped.set())
+    file, began, notes, lost = case.files[0], case, list[str](), None
+    reader, found, inode, case = Reader(file), Findings(), file.stat().st_ino, replace(began)
+    while True:
+        status = file.stat() if file.exists() else None
+        size = status.st_size if status else 0
+        if status and status.st_ino != inode:
+            inode, case, old = status.st_ino, replace(began, states={found.lines}), found
+            reader, found = Reader(file), Findings()
+            examine(reader, case, found, run)
+            lost = exchanged(old, found)
+            notes.append(f"The file was replaced after {old.lines} lines; the new one has {found.lines}.")
+            found = old if lost else found
+        elif size < reader.offset:
+            lost = Verdict("TRUNCATED", "follow")
+            notes.append(f"The file had {reader.size} bytes and now has {size}.")
+        elif size < reader.size:  # only a torn tail was cleared away
+            reader.size, reader.rest = reader.offset, b""
+        else:
+            lines = found.lines
+            examine(reader, case, found, run)
+            if found.lines > lines:
+                run.tell(f"verify: {found.lines} entries, {found.bad.name if found.bad else 'all hold so far'}\n")
+        if lost or found.bad or run.stopped.wait(POLL_SECONDS):
+            return case, found, lost, notes
+
+
+def exchanged(old: Findings, new: Findings) -> Verdict | None:
+    """Say what is wrong with a file that took the place of another; None when it begins with the same lines."""
+    if new.lines < old.lines:
+        return Verdict("TRUNCATED", "follow")
+    return Verdict("FORKED", "follow") if old.lines and new.met[old.lines].root != root_of(old.tree) else None
+
+
+# --- Ids that name an entry once in its chain (RF-23), looked for with --unique only.
+
+IDENTITIES = {
+    "L4": rb'"buildId":"(b_\w+)"()',
+    "L5": rb'"callId":"(c_\w+)".*"state":"(\w+)"',
+    "L6": rb'"reviewId":"(r_\w+)"()',
+    "L10": rb'"turnId":"(t_\w+)".*"outcome":"(\w+)"',
+    "L11": rb'"versionId":"(v_\w+)"()',
+    "L12": rb'"callId":"(c_\w+)"()',
+}
+PASS_BYTES, MAX_SUSPECTS = 2 << 30, 1 << 16
+
+
+def identities(file: Path, layer: str) -> Iterator[tuple[int, bytes, bytes, int]]:
+    """Give id, identity, what belongs to it and a 64-bit hash for each entry of a sound chain."""
+    pattern = re.compile(IDENTITIES[layer])
+    for block in Reader(file).blocks():
+        for number, line in enumerate((block.data or b"").split(b"\n")[:-1], block.number):
+            if match := pattern.search(line):
+                name = match[1] + match[2] if layer == "L5" else match[1]
+                yield number, name, match[2], int.from_bytes(sha256(name)[:8], "big")
+
+
+def find_repeat(file: Path, layer: str) -> int | None:
+    """Give the id of the first entry that repeats an identity; None when each is alone, or the layer has none.
+
+    It keeps 8 bytes an entry and reads the file once for each 2 GB of it, so that memory stays flat; where two hashes
+    are equal it reads once more, to compare what they are hashes of. A turn that was recorded as interrupted may be
+    reported late, once (RF-24).
+    """
+    parts, repeated = file.stat().st_size // PASS_BYTES + 1 if layer in IDENTITIES else 0, list[int]()
+    for part in range(parts):
+        hashes = [array("Q") for _ in range(256)]
+        for *_, digest in identities(file, layer):
+            if digest % parts == part:
+                hashes[digest >> 56].append(digest)
+        suspects = [one for some in hashes for one, other in pairwise(sorted(some)) if one == other][:MAX_SUSPECTS]
+        if suspects:
+            repeated += first_repeat(file, layer, set(suspects))
+    return min(repeated, default=None)
+
+
+def first_repeat(file: Path, layer: str, suspects: set[int]) -> list[int]:
+    """Compare the identities behind equal hashes; give the id of the first that is there again."""
+    known: dict[bytes, bytes] = {}
+    for number, name, state, digest in identities(file, layer):
+        if digest in suspects:
+            late = layer == "L10" and known.get(name) == b"interrupted" != state
+            if name in known and not late:
+                return [number]
+            known[name] = state
+    return []
 
 
 # --- Command line.
 
 
+@dataclass
+class Run:
+    """What one run of the command has beside its arguments: the clock, a place to tell things, a way to be stopped."""
+
+    now_ms: int
+    tell: Callable[[str], object]
+    show: Callable[[str], object]
+    stopped: threading.Event = field(default_factory=threading.Event)
+    shown_at: float = 0.0
+
+    def progress(self, done: int, total: int, lines: int) -> None:
+        """Show how far the reading is, five times a second, when a person watches."""
+        if (now := time.monotonic()) > self.shown_at + POLL_SECONDS:
+            self.shown_at = now
+            self.show(f"\r{100 * done // max(total, 1):3} %, {lines} lines ")
+
+    def clear(self) -> None:
+        """Take the progress away."""
+        if self.shown_at:
+            self.show("\r" + " " * 40 + "\r")
+
+
+class CommandLine(argparse.ArgumentParser):
+    """A parser whose errors are one sentence, told as all usage errors are."""
+
+    def error(self, message: str) -> Any:
+        """Raise UsageError."""
+        raise UsageError(message)
+
+
 def banner() -> str:
     """Name this verifier, its version and the SHA-256 of its own file, by which anyone can tell which one judged."""
-    return f"verify.py {VERSION} sha256 {sha256(Path(__file__).read_bytes()).hex()}"
+    return f"verify.py {VERSION} sha256 {sha256(Path(__file__).read_bytes()).hex()}\n"
 
 
 def count(text: str) -> int:
-    """Read a whole number; raises ValueError for anything else."""
-    return int(text if re.fullmatch("[0-9]{1,15}", text) else "none")
+    """Read a whole number; raises ArgumentTypeError for anything else."""
+    if not re.fullmatch("[0-9]{1,15}", text):
+        raise argparse.ArgumentTypeError(f"it takes a whole number, not {text!r}")
+    return int(text)
 
 
 def age(text: str) -> int:
-    """Read a span such as 24h, in milliseconds; raises ValueError for anything else."""
-    return count(text[:-1]) * [1_000, 60_000, 3_600_000, 86_400_000]["smhd".index(text[-1:] or "?")]
+    """Read a span such as 24h, in milliseconds; raises ArgumentTypeError for anything else."""
+    if not re.fullmatch("[0-9]{1,15}[smhd]", text):
+        raise argparse.ArgumentTypeError(f"it takes a number and s, m, h or d, such as 24h, not {text!r}")
+    return int(text[:-1]) * {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}[text[-1]]
 
 
-def read_request(arguments: Sequence[str]) -> Request:
-    """Read the command line and the files it names; raises UsageError, or OSError when one cannot be read."""
+def crew(text: str) -> int:
+    """Read a number of processes; raises ArgumentTypeError for anything but 1 to 64."""
+    if not 1 <= count(text) <= MAX_WORKERS:
+        raise argparse.ArgumentTypeError(f"it takes 1 to {MAX_WORKERS} processes, not {text}")
+    return count(text)
+
+
+def read_options(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line; raises UsageError."""
     raw = argparse.RawDescriptionHelpFormatter
-    line = argparse.ArgumentParser("verify.py", description=__doc__, formatter_class=raw, allow_abbrev=False)
-    line.add_argument("chains", metavar="CHAIN", nargs="+", type=Path, help="the chain file, and perhaps another copy")
-    line.add_argument("--policy", metavar="FILE", type=Path, help="origin and trusted keys, from outside the chain")
-    line.add_argument("--trusted-key", metavar="BASE64", action="append", default=[], help="an entry key to trust")
-    line.add_argument("--checkpoint", metavar="FILE", action="append", default=[], help="a signed tree head to meet")
+    line = CommandLine("verify.py", description=__doc__, formatter_class=raw, allow_abbrev=False)
+    several: dict[str, Any] = {"action": "append", "default": []}
+    line.add_argument("inputs", metavar="INPUT", nargs="+", help="a chain, a tlog-proof, a state.json, or their folder")
+    line.add_argument("--policy", metavar="FILE", help="origin and keys you trust, or a folder of policies", **several)
+    line.add_argument("--trusted-key", metavar="BASE64", help="an entry key to trust", **several)
+    line.add_argument("--key-log", metavar="FILE", type=Path, help="the chain keys: leads on from the keys you trust")
+    line.add_argument("--checkpoint", metavar="FILE", help="a signed tree head to meet", **several)
     line.add_argument("--min-entries", metavar="N", type=count, default=0, help="TRUNCATED below so many")
     line.add_argument("--max-age", metavar="AGE", type=age, help="STALE when no checkpoint is as new as 90m, 24h, 7d")
     line.add_argument("--level", choices=("chain", "full"), default="full", help="chain leaves the signatures out")
     line.add_argument("--layer", choices=tuple(GRAMMARS), default="", help="when no policy tells it")
+    line.add_argument("--unique", action="store_true", help="also look for ids that repeat; reads the chain once more")
+    line.add_argument("--follow", action="store_true", help="go on while the chain grows, until a signal")
+    line.add_argument("--stop-early", action="store_true", help="stop at the first bad line")
+    line.add_argument("--workers", metavar="N", type=crew, default=0, help="processes; else one a core")
     line.add_argument("--json", action="store_true", help="print one JSON object")
     line.add_argument("--version", action="version", version=banner())
-    request = line.parse_args(arguments, Request(origin="", tenant=b"-", keys=[]))
-    if len(request.chains) > 2 or not all(re.fullmatch(BASE64_32, key) for key in request.trusted_key):  # noqa: PLR2004
-        raise UsageError("give one chain file or two copies of it, and keys as base64 of 32 bytes")
-    if request.policy:
-        request.origin, chain, tenant, request.keys = read_policy(request.policy)
-        asked, request.layer, request.tenant = request.layer, LAYERS.get(chain, ""), tenant.encode()
-        if not request.layer or asked not in (request.layer, ""):
-            raise UsageError(f"the policy is for the chain {chain}, not for {asked or 'one this version knows'}")
-    request.keys += [TrustedKey(key.encode(), "entry") for key in request.trusted_key]
-    request.checkpoints = [read_checkpoint(Path(file), request) for file in request.checkpoint]
-    return request
+    options = line.parse_args(arguments)
+    if not all(re.fullmatch(BASE64_32, key) for key in options.trusted_key):
+        raise UsageError("--trusted-key takes the base64 of 32 bytes")
+    return options
 
 
-def run(arguments: Sequence[str], now_ms: int, workers: int | None = None) -> tuple[int, str, str]:
-    """Do what one command line asks for, and print nothing; give the exit code and what to print where."""
+def read_policies(options: argparse.Namespace) -> list[Policy]:
+    """Read the policies, those of a folder by name; raises UsageError for none in a folder, or two for one chain."""
+    files: list[Path] = []
+    for given in map(Path, options.policy):
+        found = sorted(given.glob("policy-*.json")) if given.is_dir() else [given]
+        if not found:
+            raise UsageError(f"{given}: there is no policy in this folder, no file such as policy-decisions.json")
+        files += found
+    policies = [read_policy(file) for file in files]
+    twice = [places for places, n in Counter((policy.chain, policy.tenant) for policy in policies).items() if n > 1]
+    if twice:
+        raise UsageError(f"two policies are for the chain {twice[0][0]} of tenant {twice[0][1]}; give one")
+    return policies
+
+
+@dataclass
+class Inputs:
+    """The files that were given, by kind."""
+
+    chains: list[Path] = field(default_factory=list)
+    states: list[Path] = field(default_factory=list)
+    proofs: list[Path] = field(default_factory=list)
+    several: bool = False
+
+
+def read_inputs(options: argparse.Namespace) -> Inputs:
+    """Tell chains, states, proofs and folders apart; raises UsageError for a folder without a chain, else OSError."""
+    inputs = Inputs()
+    for given in options.inputs:
+        path = Path(given)
+        if path.is_dir() and given:
+            home = path / "chains" if (path / "chains").is_dir() else path
+            found = [file for chain in LAYERS if (file := home / f"{chain}.jsonl").exists()]
+            state = [file] if (file := path / "state.json").exists() else []
+            if not found + state:
+                raise UsageError(f"{path}: there is no chain in this folder, no file such as decisions.jsonl")
+            inputs.chains, inputs.states, inputs.several = inputs.chains + found, inputs.states + state, True
+        elif path.suffix == ".json":
+            inputs.states.append(path)
+        else:
+            proof = S_ISREG(path.stat().st_mode) and starts(path, PROOF_TITLE)
+            (inputs.proofs if proof else inputs.chains).append(path)
+    return inputs
+
+
+def starts(file: Path, title: bytes) -> bool:
+    """Say whether a file begins with these bytes."""
+    with file.open("rb") as opened:
+        return opened.read(len(title)) == title
+
+
+def settle(file: Path, asked: str) -> tuple[str, bytes]:
+    """Give layer and tenant of a chain's first line that can be read; else the layer that the file is named after."""
+    layers = [asked] if asked else list(GRAMMARS)
+    for block in Reader(file).blocks():
+        for line in (block.data or b"").split(b"\n"):
+            for layer in layers:
+                if entry := read_line(line, layer):
+                    return layer, entry.tenant
+    return asked or (LAYERS.get(file.stem, "") if file.suffix == ".jsonl" else ""), b"-"
+
+
+def make_case(files: list[Path], layer: str, tenant: bytes, policy: Policy | None, options: argparse.Namespace) -> Case:
+    """Put a chain's files and its policy together; raises UsageError when they are of different layers."""
+    case = Case(files, layer, tenant, options=options)
+    if policy:
+        case.layer, case.tenant = LAYERS.get(policy.chain, ""), policy.tenant.encode()
+        case.origin, case.keys = policy.origin, policy.keys
+        if not case.layer or (options.layer and options.layer != case.layer):
+            asked = options.layer or "one this version knows"
+            raise UsageError(f"the policy is for the chain {policy.chain}, not for {asked}")
+    case.keys = [*case.keys, *(TrustedKey(key.encode(), "entry") for key in options.trusted_key)]
+    case.keys = endless(case.keys) if case.layer == "L3" else case.keys
+    case.anchored, case.unfit = bool(case.keys), bool(options.policy) and policy is None
+    return case
+
+
+def chain_cases(files: list[Path], policies: list[Policy], options: argparse.Namespace) -> list[Case]:
+    """Group files into chains and their copies, by layer and tenant, each with its policy."""
+    if len(files) == len(policies) == 1:
+        return [make_case(files, "", b"-", policies[0], options)]
+    places = [settle(file, options.layer) for file in files]
+    first = next((place for place in places if place[0]), ("", b"-"))  # with which goes what cannot be read
+    groups: dict[tuple[str, bytes], list[Path]] = {}
+    for file, place in zip(files, places, strict=True):
+        groups.setdefault(place if place[0] else first, []).append(file)
+    if len(groups) == len(policies) == 1:
+        return [make_case(files, "", b"-", policies[0], options)]
+    return [make_case(copies, *place, fitting(policies, *place), options) for place, copies in groups.items()]
+
+
+def fitting(policies: list[Policy], layer: str, tenant: bytes) -> Policy | None:
+    """Give the policy for a chain, None when there is none."""
+    fits = (policy for policy in policies if (LAYERS.get(policy.chain), policy.tenant.encode()) == (layer, tenant))
+    return next(fits, None)
+
+
+def state_case(file: Path, policies: list[Policy], options: argparse.Namespace) -> Case:
+    """Put a state and its policy together."""
+    _, entry = read_state(file)
+    alone = policies[0] if len(policies) == 1 and policies[0].chain == "state" else None
+    tenant = entry.tenant if entry else b"-"
+    policy = alone or fitting(policies, "L1", tenant)
+    return make_case([file], "L1", tenant, policy, argparse.Namespace(**{**vars(options), "layer": ""}))
+
+
+def proof_case(file: Path, proof: Proof, policies: list[Policy], options: argparse.Namespace) -> Case:
+    """Put a proof of one entry and its policy together."""
+    _, chain, tenant, *_ = [*log_of(proof.note).split("/"), "", ""]
+    layer = options.layer or LAYERS.get(chain, "")
+    policy = policies[0] if len(policies) == 1 else fitting(policies, layer, tenant.encode(errors="replace"))
+    entry = read_line(proof.line, layer)
+    return make_case([file], layer, entry.tenant if entry else b"-", policy, options)
+
+
+def add_evidence(cases: list[Case], chains: list[Case], options: argparse.Namespace, run: Run) -> None:
+    """Lead every chain's keys on by the key log, and give each chain its checkpoints; raises UsageError, or OSError."""
+    notes = {file: Path(file).read_bytes() for file in options.checkpoint}
+    anchored = [case for case in cases if case.anchored]
+    if options.key_log and not anchored:
+        raise UsageError("--key-log leads on from the keys of a policy or a trusted key; give one of these too")
+    for case in anchored if options.key_log else []:
+        follow_key_log(options.key_log, case, notes, run)
+    logs = {
+        "/".join([*case.origin.split("/")[:1], "keys", *case.origin.split("/")[2:]])
+        for case in cases
+        if options.key_log
+    }
+    for name, note in notes.items():
+        fit = [case for case in chains if case.origin == log_of(note)]
+        if not fit and not chains:
+            raise UsageError(f"{name}: a checkpoint is held against a chain; give the chain too")
+        for case in fit or ([] if log_of(note) in logs else chains[:1]):
+            case.checkpoints.append(read_note(name, note, case))
+
+
+def answer(options: argparse.Namespace, run: Run) -> tuple[list[Report], bool]:
+    """Judge all that was given, and say whether it was several things; raises UsageError, or OSError."""
+    inputs, policies = read_inputs(options), read_policies(options)
+    chains = chain_cases(inputs.chains, policies, options)
+    if options.follow and (len(inputs.chains) != 1 or inputs.states or inputs.proofs):
+        raise UsageError("--follow watches one chain file; give that alone")
+    if options.min_entries and len(chains) != 1:
+        raise UsageError("--min-entries counts the entries of one chain; give that alone")
+    states = [state_case(file, policies, options) for file in inputs.states]
+    proofs = [
+        (proof, proof_case(file, proof, policies, options)) for file in inputs.proofs for proof in [read_proof(file)]
+    ]
+    add_evidence([*chains, *states, *(case for _, case in proofs)], chains, options, run)
+    places = {(case.layer, case.tenant): case for case in chains}
+    for case in states:
+        for row in rows_of(read_state(case.files[0])[1]):
+            if chain := places.get((LAYERS.get(row["chain"], ""), case.tenant)):
+                chain.states.add(row["size"])
+    judged = {place: judge_chain(case, run) for place, case in places.items()}
+    reports = [report_chain(one) for one in judged.values()]
+    reports += [report_state(case, judged) for case in states]
+    reports += [report_proof(proof, case) for proof, case in proofs]
+    return reports, inputs.several or len(reports) > 1
+
+
+def summary(reports: list[Report]) -> tuple[dict[str, Any], str]:
+    """Give the verdict over several reports, the worst of theirs, as JSON and as a page."""
+    name = min((report.data["verdict"] for report in reports), key=WORST_FIRST.index)
+    data = {"verdict": name, "exit": EXITS.index(name)}
+    lines = [f"  {report.data['verdict']:12}exit {report.data['exit']}  {report.name}" for report in reports]
+    text = ["OVERALL\n", *lines, f"\nOVERALL VERDICT   {name} (exit {data['exit']}), {len(reports)} reports\n"]
+    document = data | {"reports": [{"input": report.name, **report.data} for report in reports]}
+    return document, "\n".join([*(report.text for report in reports), *text])
+
+
+def run(
+    arguments: Sequence[str],
+    now_ms: int,
+    workers: int | None = None,
+    tell: Callable[[str], object] = lambda _: None,
+    show: Callable[[str], object] = lambda _: None,
+) -> tuple[int, str, str]:
+    """Do what one command line asks for; give the exit code and what to print where.
+
+    `tell` hears of a growing file, `show` how far the reading is.
+    """
+    session = Run(now_ms, tell, show)
     try:
-        request = read_request(arguments)
-        settle(request)
-        copies = [examine(chain, request, workers) for chain in request.chains]
-        fork = find_fork(*request.chains) if len(copies) > 1 else None
+        options = read_options(arguments)
+        options.workers = workers or options.workers
+        reports, several = answer(options, session)
     except (UsageError, OSError) as error:
         return 2, "", f"verify: {error}\n"
-    report = summarise(request, copies, fork, decide(request, copies, fork, now_ms))
-    text = json.dumps(report, separators=(",", ":")) + "\n" if request.json else page(request, copies[0], report)
+    finally:
+        session.clear()
+    data, text = summary(reports) if several else (reports[0].data, reports[0].text)
+    text = json.dumps(data, separators=(",", ":")) + "\n" if options.json else text
     slow = "verify: PyNaCl is not installed; pure Python checks signatures, slowly\n"
-    return report["exit"], text, slow if crypto_sign_open is None and request.level == "full" else ""
+    return data["exit"], text, slow if crypto_sign_open is None and options.level == "full" else ""
 
 
 def main() -> int:
     """Run the command line; the exit code is the verdict's."""
+
+    def tell(words: str) -> None:
+        sys.stderr.write(words)
+        sys.stderr.flush()
+
     try:
-        code, text, message = run(sys.argv[1:], time.time_ns() // 1_000_000)
+        now_ms = time.time_ns() // 1_000_000
+        watched = tell if sys.stderr.isatty() else lambda _: None
+        code, text, message = run(sys.argv[1:], now_ms, None, tell, watched)
     except Exception:  # noqa: BLE001 - whatever it is, it must not exit with 1, which says TAMPERED
         code, text, message = 2, "", traceback.format_exc()
-    sys.stderr.write((banner() + "\n" if text else "") + message)
+    sys.stderr.write((banner() if text else "") + message)
     sys.stdout.write(text)
     return code
 
