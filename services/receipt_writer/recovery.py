@@ -61,8 +61,8 @@ def replay(store: EntryStore, index: ChainIndex, trust: Trust, kept: Iterator[Ro
 
 
 def checkpoint_keys(trust: Trust, chain: str) -> list[bytes]:
-    """Return the keys whose checkpoints count somewhere in a chain."""
-    return [key.public_key for key in trust.keys(chain) if key.use == "checkpoint"]
+    """Return the checkpoint key in force in a chain, whose word on kept rows counts; a former one may be stolen."""
+    return [key.public_key for key in trust.keys(chain) if key.use == "checkpoint" and key.to_id is None]
 
 
 def settle(ledger: Ledger, store: EntryStore, clock: Clock) -> list[Intent]:

@@ -44,6 +44,7 @@ class IndexFile:
         self._filters = len(filters)
         self._payload_bytes = rows_bytes(self._filters)
         self._hashes = [hashlib.sha256(self._header).digest()]  # after the header, and after each good block
+        self._vouched_by: bytes | None = None  # the key that signed the last good block
         self._is_trimmed = self._is_given_up = False
 
     def rows(self, keys: Sequence[bytes]) -> Iterator[Rows]:
@@ -66,15 +67,20 @@ class IndexFile:
 
         A medium that refuses ends the keeping and not the writer, since nothing that was promised depends on it.
         """
-        if not self._is_trimmed:
-            del self._hashes[1 + self.index.adopted // BLOCK_ENTRIES :]
-        if self._is_given_up or self._blocks >= size // BLOCK_ENTRIES:
+        adopted = self.index.adopted // BLOCK_ENTRIES
+        if not self._is_trimmed and adopted < self._blocks:
+            del self._hashes[1 + adopted :]
+            self._vouched_by = None
+        is_vouched_for = not self._blocks or self._vouched_by == signer.public_key
+        if self._is_given_up or (self._blocks >= size // BLOCK_ENTRIES and is_vouched_for):
             return
         try:
             with self._handle(self._files.open(self._path)) as handle:
                 self._trim(handle)
                 while self._blocks < size // BLOCK_ENTRIES:
                     self._write_block(handle, signer)
+                if self._vouched_by != signer.public_key:
+                    self._sign_again(handle, signer)
         except OSError as error:
             self._is_given_up = True
             reason = (error.strerror or str(error)).lower()
@@ -100,9 +106,11 @@ class IndexFile:
             block = self._read(handle, self._at(number), self._at(1) - self._at(0))
             self._hashes.append(hashlib.sha256(self._hashes[-1] + block[:-SIGNATURE_BYTES]).digest())
             signatures.append(block[-SIGNATURE_BYTES:])
-        while signatures and not _is_signed(self._hashes[-1], signatures[-1], keys):
+        while signatures:
+            self._vouched_by = _signer_of(self._hashes[-1], signatures.pop(), keys)
+            if self._vouched_by:
+                return
             self._hashes.pop()
-            signatures.pop()
 
     def _trim(self, handle: int) -> None:
         if self._is_trimmed:
@@ -117,6 +125,13 @@ class IndexFile:
         running = hashlib.sha256(self._hashes[-1] + payload).digest()
         write_all_at(self._files, handle, payload + signer.sign(pae(_KIND, running)), self._at(self._blocks))
         self._hashes.append(running)
+        self._vouched_by = signer.public_key
+
+    def _sign_again(self, handle: int, signer: Signer) -> None:
+        """Let a new checkpoint key vouch for what the former one vouched for."""
+        signature = signer.sign(pae(_KIND, self._hashes[-1]))
+        write_all_at(self._files, handle, signature, self._at(self._blocks) - SIGNATURE_BYTES)
+        self._vouched_by = signer.public_key
 
     def _read(self, handle: int, offset: int, length: int) -> bytes:
         data = self._files.read_at(handle, length, offset)
@@ -132,6 +147,6 @@ class IndexFile:
             self._files.close(handle)
 
 
-def _is_signed(running: bytes, signature: bytes, keys: Sequence[bytes]) -> bool:
+def _signer_of(running: bytes, signature: bytes, keys: Sequence[bytes]) -> bytes | None:
     message = pae(_KIND, running)
-    return any(verify(key, message, signature) for key in keys)
+    return next((key for key in keys if verify(key, message, signature)), None)

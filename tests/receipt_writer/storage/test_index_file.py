@@ -106,6 +106,19 @@ def test_a_block_by_a_new_key_vouches_for_the_blocks_before_it(path: Path) -> No
     assert len(kept(path, OTHER.public_key)) == BLOCKS + 1
 
 
+def test_a_new_key_vouches_for_the_blocks_of_the_former_one_also_when_there_is_no_new_block(path: Path) -> None:
+    before = path.read_bytes()
+    index = ChainIndex(LAYERS["L12"], "home")
+    file = opened(path, index)
+    for rows in file.rows([CHECKPOINT.public_key]):
+        index.adopt(rows, head_after(ENTRIES[index.head.size + BLOCK_ENTRIES - 1]))
+    file.keep(index.head.size, CHECKPOINT)
+    assert path.read_bytes() == before
+    file.keep(index.head.size, OTHER)
+    assert kept(path, OTHER.public_key) == list(map(FULL.rows, range(BLOCKS)))
+    assert kept(path) == list(map(FULL.rows, range(BLOCKS - 1)))
+
+
 @pytest.mark.parametrize("cut", [1, 64, 65, 5_000])
 def test_a_block_that_was_torn_is_passed_over_and_written_again(path: Path, cut: int) -> None:
     whole = path.read_bytes()
