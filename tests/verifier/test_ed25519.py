@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
+from receipt_writer.format import signing
 from tests.verifier.both import Verifiers
 from verifier import verify
 
@@ -152,6 +153,29 @@ def test_a_signature_twisted_by_a_point_of_small_order_falls(holds: Callable[...
 
     assert not holds(*case)
     assert not node(verifiers, case)
+
+
+def own_table() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads((ROOT / "verifier" / "vectors" / "v3" / "ed25519.json").read_text())
+    return rows
+
+
+def test_the_projects_own_table_is_judged_as_it_says(holds: Callable[..., bool], verifiers: Verifiers) -> None:
+    """Whoever lacks the public data has these: among them 29 forgeries that satisfy the equation."""
+    rows = own_table()
+    cases = [tuple(bytes.fromhex(row[part]) for part in ("key", "message", "signature")) for row in rows]
+
+    assert len(rows) >= 100
+    assert [row["name"] for row, case in zip(rows, cases, strict=True) if holds(*case) != row["holds"]] == []
+    assert [
+        row["name"] for row, (k, m, s) in zip(rows, cases, strict=True) if node(verifiers, (k, m, s)) != row["holds"]
+    ] == []
+
+
+def test_the_writers_own_check_agrees_with_the_table() -> None:
+    for row in own_table():
+        key, message, signature = (bytes.fromhex(row[part]) for part in ("key", "message", "signature"))
+        assert signing.verify(key, message, signature) == row["holds"], row["name"]
 
 
 def base_point() -> verify.Point:

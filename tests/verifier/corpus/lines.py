@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from tests.verifier.bodies import decision, iso
+from tests.verifier.bodies import ULID, call, decision, iso, turn
 from tests.verifier.corpus.material import (
     CHECKPOINT,
     ENTRY,
@@ -31,11 +31,13 @@ def add_to(corpus: Corpus) -> None:
     base = chain(size=SIZE)
     corpus.file("golden/decisions.jsonl", base)
     _edits(corpus, base)
+    _futures(corpus)
     _strangers(corpus, base)
     _replays(corpus, base)
     _outside(corpus, base)
     _forks(corpus, base)
     _clocks(corpus)
+    _twice(corpus)
 
 
 def _edits(corpus: Corpus, base: Chain) -> None:
@@ -66,6 +68,18 @@ def _edits(corpus: Corpus, base: Chain) -> None:
     back.add(decision(2))
     corpus.case("lines/id-goes-back", "insert in the middle", back, "TAMPERED", 2, "id")
     corpus.case("lines/first-id-is-2", "delete at the start", chain().add(decision(2)), "TAMPERED", 2, "id")
+
+
+def _futures(corpus: Corpus) -> None:
+    attack = "a line from the future"
+    futures: list[tuple[str, dict[str, Any], str]] = [
+        ("algorithm-from-the-future", {"algorithm": "ml-dsa-44"}, "algorithm"),
+        ("form-from-the-future", {"canonicalForm": "v3"}, "form"),
+    ]
+    for name, changes, check in futures:
+        made = chain(size=1)
+        made.add(decision(2), **changes)
+        corpus.case(f"lines/{name}", attack, made, "UNSUPPORTED", 2, check)
 
 
 def _strangers(corpus: Corpus, base: Chain) -> None:
@@ -306,6 +320,31 @@ def _clocks(corpus: Corpus) -> None:
         signed_later,
         note="signedAtIso is signed, and not compared with recordedAtIso",
     )
+
+
+def _twice(corpus: Corpus) -> None:
+    """Entries that claim to be the same call or turn: all in order one by one, so only --unique looks for them."""
+    attack, asked = "one act recorded twice", ["--unique"]
+    repeated = ("TAMPERED", 2, "unique")
+    corpus.given("twice/calls-and-nobody-asked", attack, ["golden/decisions.jsonl"])
+    corpus.given("twice/calls", attack, ["golden/decisions.jsonl"], *repeated, args=asked)
+    apart = chain()
+    for number in range(1, 4):
+        apart.add(decision(number, callId=f"c_{ULID[:-1]}{number}"))
+    corpus.case("twice/calls-of-their-own", attack, apart, args=asked)
+    turns = [corpus.policy("turns")]
+    corpus.case("twice/turns", attack, chain("turns", 2), *repeated, args=asked, policies=turns)
+    late = chain("turns")
+    late.add(turn(1, outcome="interrupted")).add(turn(2))
+    corpus.case("twice/turn-reported-late", attack, late, args=asked, policies=turns)
+    late.add(turn(3))
+    corpus.case("twice/turn-reported-late-twice", attack, late, "TAMPERED", 3, "unique", args=asked, policies=turns)
+    served = chain("calls")
+    served.add(call(1)).add(call(2, state="completed"))
+    calls = [corpus.policy("calls")]
+    corpus.case("twice/call-admitted-and-completed", attack, served, args=asked, policies=calls)
+    served.add(call(3, state="completed"))
+    corpus.case("twice/call-completed-twice", attack, served, "TAMPERED", 3, "unique", args=asked, policies=calls)
 
 
 def _signature(line: bytes) -> str:

@@ -16,7 +16,7 @@ SIZE = 7
 
 def add_to(corpus: Corpus) -> None:
     seven = chain(size=SIZE)
-    corpus.file("proofs/seven.jsonl", seven)
+    corpus.case("proofs/seven", "none: the chain that the proofs are about", seven)
     for number, size in ((1, 1), (1, 7), (4, 7), (7, 7), (5, 6)):
         _proof(corpus, f"entry-{number}-of-{size}", _make(seven, number, size))
     good = _make(seven, 4, SIZE)

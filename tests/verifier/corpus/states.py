@@ -65,6 +65,12 @@ def _folders(corpus: Corpus, ledger: dict[str, Chain]) -> None:
             {"state_json": ("TRUNCATED", None, "state")},
         ),
         (
+            "one-chain-emptied",
+            {"decisions": b""},
+            ("TRUNCATED",),
+            {"state_json": ("TRUNCATED", None, "state")},
+        ),
+        (
             "one-chain-torn",
             {"calls": ledger["calls"].content + b"{"},
             ("TORN_TAIL",),
@@ -92,7 +98,7 @@ def _against_chains(corpus: Corpus, ledger: dict[str, Chain]) -> None:
         "chain-is-another": (forked, ("FORKED", None, "state")),
     }
     for name, (made, found) in chains.items():
-        file = corpus.file(f"states/{name}.jsonl", made)
+        file = corpus.file(f"states/{name}/decisions.jsonl", made)
         reports = [["decisions", "PASS", None, None], ["state.json", *(found or ("PASS", None, None))]]
         corpus.given(f"states/{name}", ATTACK, [file, state], *found[:1], reports=reports, **told)
     for name, member in {"root-of-another-chain": "rootHash", "head-of-another-chain": "headHash"}.items():
@@ -117,8 +123,8 @@ def _alone(corpus: Corpus, ledger: dict[str, Chain]) -> None:
             good.replace(_signature(good), _signature(ledger["state"].lines[0])),
             ("TAMPERED", 2, "signature"),
         ),
-        "pretty-printed": (good.replace(b'"id":2', b'"id": 2'), ("MALFORMED", 2, "encoding")),
-        "of-another-layer": (last(chain("builds", 2)), ("MALFORMED", 2, "schema")),
+        "pretty-printed": (good.replace(b'"id":2', b'"id": 2'), ("MALFORMED", None, "encoding")),
+        "of-another-layer": (last(chain("builds", 2)), ("MALFORMED", None, "schema")),
     }
     for name, (data, found) in wrong.items():
         file = corpus.file(f"states/alone-{name}.json", data)
