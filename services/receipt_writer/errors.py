@@ -13,6 +13,7 @@ ServiceError
     ├── OutOfHandlesError           no file could be opened for now; nothing was changed      UNAVAILABLE
     ├── WriterStoppedError          the writer drains, or stopped after a storage failure     UNAVAILABLE
     ├── StorageFailedError          a write or sync failed, which ends the process; or a read UNAVAILABLE
+    │   └── TakenOverError          another writer took the chains over, which ends the process
     └── LedgerDamagedError          on disk is not what was committed: no start (exit 1)         DATA_LOSS
         └── LedgerBehindError       entries are missing that a signed mark says were there
 SetupError                          cannot start, one line on stderr, exit 2
@@ -93,6 +94,10 @@ class StorageFailedError(ReceiptError):
 
     A read that failed while serving, for instance for want of file handles, concerns its own caller only.
     """
+
+
+class TakenOverError(StorageFailedError):
+    """Another writer took the chains over by its operator's word; this one acknowledges nothing more."""
 
 
 class LedgerDamagedError(ReceiptError):

@@ -26,7 +26,8 @@ def main(arguments: Sequence[str]) -> int:
     settings = load_settings(os.environ, Path.cwd(), options.home)
     logs.configure(options.log_level or settings.get("LOG_LEVEL", "info"))
     address = parse_address(options.listen)
-    return serve_process(settings.home.folder("receipts"), address, exit_with_stdin=options.exit_with_stdin)
+    folder = settings.home.folder("receipts")
+    return serve_process(folder, address, exit_with_stdin=options.exit_with_stdin, take_over=options.take_over)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -38,5 +39,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--listen", required=True, metavar="ADDRESS", help="unix:PATH or HOST:PORT")
     parser.add_argument("--home", metavar="FOLDER", help="home folder (default: PROMETHEUS_HOME)")
     parser.add_argument("--exit-with-stdin", action="store_true", help="leave when stdin ends: the host holds the pipe")
+    parser.add_argument(
+        "--take-over",
+        action="store_true",
+        help="take the ledger from a writer that hangs: it can acknowledge nothing from then on",
+    )
     parser.add_argument("--log-level", metavar="LEVEL", help="debug info warning error critical (default: info)")
     return parser

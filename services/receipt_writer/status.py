@@ -22,6 +22,7 @@ from receipt_writer.errors import (
     ReceiptError,
     RequestRefusedError,
     StorageFailedError,
+    TakenOverError,
     WriterStoppedError,
 )
 from receipt_writer.format.errors import SchemaError, shown
@@ -31,7 +32,7 @@ DETAILS_KEY = "grpc-status-details-bin"
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
-_CODES = {
+CODES: Mapping[type[ReceiptError], tuple[StatusCode, str]] = {
     DraftRefusedError: (StatusCode.INVALID_ARGUMENT, "DRAFT_REFUSED"),
     RequestRefusedError: (StatusCode.INVALID_ARGUMENT, "REQUEST_REFUSED"),
     AlreadyRecordedError: (StatusCode.ALREADY_EXISTS, "ALREADY_RECORDED"),
@@ -43,14 +44,16 @@ _CODES = {
     QueueFullError: (StatusCode.RESOURCE_EXHAUSTED, "QUEUE_FULL"),
     WriterStoppedError: (StatusCode.UNAVAILABLE, "WRITER_STOPPED"),
     StorageFailedError: (StatusCode.UNAVAILABLE, "STORAGE_FAILED"),
+    TakenOverError: (StatusCode.UNAVAILABLE, "TAKEN_OVER"),
     LedgerDamagedError: (StatusCode.DATA_LOSS, "LEDGER_DAMAGED"),
     LedgerBehindError: (StatusCode.DATA_LOSS, "LEDGER_BEHIND"),
 }
+"""The code and the reason of every error; docs/how-to/query-receipts.md says what to do about each."""
 
 
 def status_code(error: ReceiptError) -> StatusCode:
     """Return the gRPC code of an error."""
-    return _CODES[type(error)][0]
+    return CODES[type(error)][0]
 
 
 def status_of(error: ReceiptError, about: Mapping[str, str] = _NOTHING) -> status_pb2.Status:
@@ -59,7 +62,7 @@ def status_of(error: ReceiptError, about: Mapping[str, str] = _NOTHING) -> statu
     The `ErrorInfo` has the reason, and as metadata what the error itself knows and `about`, for instance `field`,
     `layer` and `id`; a `RetryInfo` follows where the same request makes sense later.
     """
-    code, reason = _CODES[type(error)]
+    code, reason = CODES[type(error)]
     facts = {**about, **_field_of(error), **error.about}
     details: list[Message] = [error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN, metadata=facts)]
     if isinstance(error, QueueFullError):

@@ -1,10 +1,10 @@
 """One writer process a chain folder, and how another takes over from one that neither works nor ends.
 
-The right to write is the kernel's lock on the file that the name `lock` leads to. It ends with its process, however that
-ends, so a start after a crash needs nothing more. A holder that hangs keeps it. `--take-over` then puts a new lock file in
-place of the old and copies of the chains in place of the chains. Whatever the old holder does when it wakes up goes to
-files without a name, and before each acknowledgement it looks whether the name still leads to the file that it locked:
-it never acknowledges what the new holder does not have (docs/adr/0009).
+The right to write is the kernel's lock on the file that the name `lock` leads to. It ends with its process, however
+that ends, so a start after a crash needs nothing more. A holder that hangs keeps it. `--take-over` then puts a new lock
+file in place of the old and copies of the chains in place of the chains. Whatever the old holder does when it wakes up
+goes to files without a name, and before each acknowledgement it looks whether the name still leads to the file that it
+locked: it never acknowledges what the new holder does not have (docs/adr/0009).
 """
 
 import os
@@ -57,8 +57,8 @@ def take_lock(files: FileSystem, folder: Path, *, take_over: bool = False) -> Fo
         is_ours = files.lock(handle) and files.is_at(handle, path)
         if not is_ours and not take_over:
             raise FolderInUseError(
-                f"The chains in {folder} belong to a running writer, process {holder_of(files, folder)}; stop it first, "
-                "or take over with --take-over if it hangs."
+                f"The chains in {folder} belong to a running writer, process {holder_of(files, folder)}; stop it first "
+                "(if it hangs: serve --take-over)."
             )
         if is_ours:
             files.truncate(handle, 0)

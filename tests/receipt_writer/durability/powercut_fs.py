@@ -1,8 +1,9 @@
 """A file system in memory whose power can be cut: what was not synced is lost, kept or torn by chance.
 
-Run as a program: `python -m tests.receipt_writer.durability.powercut_fs FOLDER`. Commands come by stdin, a line each, and
-are answered by a line with the number of syncs so far: `cut SEED` ends the power, from then on every call fails; `on`
-starts it again with what the medium holds; `synced` only asks. It ends with its stdin. What survives is `oplog`'s model.
+Run as a program: `python -m tests.receipt_writer.durability.powercut_fs FOLDER`. Commands come by stdin, a line each,
+and each is answered by a line with the number of syncs so far: `cut SEED` ends the power, then every call fails;
+`on` starts it again with what the medium holds; `synced` only asks. It ends with its stdin. What survives is the model
+of `oplog`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fuse
+import fuse  # type: ignore[import-untyped]
 
 from tests.receipt_writer.durability.oplog import FOLDER, Cut, Disk, Names, Op, Sync, SyncFolder, Write, happen
 
@@ -25,7 +26,7 @@ ROOT = Path("/")
 _HIDDEN = ".fuse_hidden"  # libfuse renames a file that is open and about to be replaced
 
 
-class PowerCutFiles(fuse.Operations):  # type: ignore[misc] # fusepy has no types
+class PowerCutFiles(fuse.Operations):  # type: ignore[misc]  # fusepy has no types
     """What processes see is `_cache`; what a cut leaves is made of `_medium` and `_waiting`."""
 
     def __init__(self) -> None:
