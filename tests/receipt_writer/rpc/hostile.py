@@ -51,7 +51,7 @@ _DRAFTS = ((4, build), (5, call), (11, component), (12, decision))
 
 def good_requests(key: str) -> Mapping[str, Sequence[Message]]:
     """Return requests that make sense, by the RPC's name; `key` is the base64 of a key of the ledger."""
-    other = [pb.AppendRequest(layer=layer, draft_json=json.dumps(make(2))) for layer, make in _DRAFTS]  # type: ignore[arg-type, operator]
+    other = [pb.AppendRequest(layer=layer, draft_json=json.dumps(make(2))) for layer, make in _DRAFTS]  # type: ignore[arg-type]
     item = pb.AppendStreamRequest
     return {
         "BeginTurn": [begin_request(1)],
