@@ -7,9 +7,10 @@ import signal
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from receipt_writer.errors import FolderInUseError, StorageFailedError, TakenOverError
+from receipt_writer.errors import FolderInUseError, TakenOverError
 from receipt_writer.format.digest import split_origin
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.format.signing import Signer
@@ -48,7 +49,8 @@ from receipt_writer.storage.index_file import IndexFile, index_path
 from receipt_writer.storage.jsonl import HEAD_NAME, JsonlStore, chain_path
 from receipt_writer.storage.lock import FolderLock, take_lock
 from receipt_writer.storage.protocol import EntryStore
-from receipt_writer.tenants import tenant_folder
+from receipt_writer.tenants import Tenants, tenant_folder
+from receipt_writer.tokens import TOKENS_NAME, Tokens
 from receipt_writer.upkeep import Checkpoints, Upkeep
 from receipt_writer.writer import Clock, Limits, Writer
 from service_runtime.errors import SetupError
@@ -141,7 +143,9 @@ def open_tenant(
     tenant_id: str,
     files: FileSystem | None = None,
     clock: Clock = clock_ms,
+    *,
     source: KeySource | None = None,
+    take_over: bool = False,
 ) -> Service:
     """Open the ledger of a tenant beside the writer's own, making it when there is none.
 
@@ -152,7 +156,10 @@ def open_tenant(
     folder.parent.mkdir(mode=0o700, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     name = LedgerName(split_origin(own.queries.origin("L1")).substrate_id, tenant_id)
-    return open_service(folder, files, clock, source=source, name=name, state_every_ms=own.state.every_ms)
+    every_ms, host = own.state.every_ms, own.ledger.host
+    return open_service(
+        folder, files, clock, host=host, state_every_ms=every_ms, source=source, name=name, take_over=take_over
+    )
 
 
 def make_keys(folder: Path, substrate_id: str | None, source: KeySource | None = None) -> Identity:
@@ -173,36 +180,45 @@ def make_keys(folder: Path, substrate_id: str | None, source: KeySource | None =
         lock.release()
 
 
-async def run_service(service: Service, address: Address, leave: asyncio.Event) -> int:
-    """Serve until `leave` is set (status 0) or the storage fails (status 1); every acknowledged entry is on disk then.
+def make_tenants(
+    own: Service, *, source: KeySource | None = None, take_over: bool = False, is_token_required: bool = False
+) -> Tenants[Service]:
+    """Return every ledger of a process, of which only its own is open yet; nothing runs."""
+    keys = (source or KeySource()).for_tenant()
+    tokens = Tokens(own.folder / TOKENS_NAME)
+    opener = partial(open_tenant, own, source=keys, take_over=take_over)
+    return Tenants(own, tokens, opener, is_token_required=is_token_required)
+
+
+async def run_service(
+    tenants: Tenants[Service], address: Address, leave: asyncio.Event, certificate: tuple[bytes, bytes] | None = None
+) -> int:
+    """Serve until `leave` is set (status 0) or a storage fails (status 1); every acknowledged entry is on disk then.
+
+    With a certificate and its key, both PEM, the server speaks TLS only.
 
     Raises:
         ListenError: The address is taken or cannot be used; nothing was served.
     """
-    from receipt_writer.rpc import SERVICE_NAME, SoleLedger, make_gate
+    from receipt_writer.rpc import SERVICE_NAME, make_gate
     from receipt_writer.server import ReceiptServer
 
-    writer = service.writer
     closing = asyncio.Event()
-    server = ReceiptServer(SERVICE_NAME, make_gate(SoleLedger(service), closing), closing)
-    committer = asyncio.create_task(writer.run(service.upkeep.after_commit))
-    keeper = asyncio.create_task(service.upkeep.run())
+    server = ReceiptServer(SERVICE_NAME, make_gate(tenants, closing), closing)
+    tenants.start()
     try:
-        bound = await server.start(address)
-        _log.info("ready: receipt-writer serves %s on %s", sizes_of(service.ledger.indexes), bound)
-        leaving = asyncio.create_task(leave.wait())
-        await asyncio.wait({committer, keeper, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        leaving.cancel()
-        _require_upkeep(writer, keeper)
+        bound = await server.start(address, certificate)
+        _log.info("ready: receipt-writer serves %s on %s", sizes_of(tenants.own.ledger.indexes), bound)
+        ends = [asyncio.create_task(event.wait()) for event in (tenants.ended, leave)]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
         await server.refuse_new_work()
-        keeper.cancel()
-        await _finish(service, committer)
+        await tenants.finish()
         await server.stop()
     finally:
-        keeper.cancel()
-        committer.cancel()
-        service.store.close()
-    return 1 if writer.failure else 0
+        tenants.close()
+    return 1 if tenants.failure else 0
 
 
 def serve_process(
@@ -231,11 +247,12 @@ def serve_process(
             when_stdin_ends(lambda: loop.call_soon_threadsafe(leave.set))
         host = parent_process() if exit_with_stdin else ""
         service = open_service(folder, host=host, source=source, take_over=take_over)
-        if take_over and isinstance(address, UnixAddress):
-            address.path.unlink(missing_ok=True)
+        if take_over:
+            _take_socket(address)
         limit = asyncio.create_task(_limit_drain(leave))
-        lost = asyncio.create_task(_leave_to_the_next(service.writer))
-        status = await run_service(service, address, leave)
+        tenants = make_tenants(service, source=source, take_over=take_over)
+        lost = asyncio.create_task(_leave_to_the_next(tenants))
+        status = await run_service(tenants, address, leave)
         limit.cancel()
         lost.cancel()
         return status
@@ -278,29 +295,15 @@ def _index_file(files: FileSystem, folder: Path, index: ChainIndex) -> IndexFile
     return IndexFile(files, index_path(chains_folder(folder), index.layer.chain), index)
 
 
-def _require_upkeep(writer: Writer, keeper: "asyncio.Task[None]") -> None:
-    """End the writer when its upkeep ended: without it there are no checkpoints, and silence leaves no trace."""
-    if keeper.done() and writer.failure is None:
-        _log.critical("The upkeep of checkpoints and deadlines ended.", exc_info=keeper.exception())
-        writer.fail(StorageFailedError("The writer's upkeep ended unexpectedly; restart it."))
+def _take_socket(address: Address) -> None:
+    if isinstance(address, UnixAddress):
+        address.path.unlink(missing_ok=True)  # the last holder still listens there, and will never answer
 
 
-async def _finish(service: Service, committer: "asyncio.Task[None]") -> None:
-    await service.writer.drain()
-    await committer
-    try:
-        if service.writer.failure is None:
-            await service.checkpoints.write_all_new()
-    except StorageFailedError as failure:
-        service.writer.fail(failure)
-    await service.checkpoints.rest()
-    await service.state.rest()
-
-
-async def _leave_to_the_next(writer: Writer) -> None:
+async def _leave_to_the_next(tenants: Tenants[Service]) -> None:
     """End the process when another took over: an orderly end would remove the socket file, which is the other's now."""
-    await writer.stopped.wait()
-    if isinstance(writer.failure, TakenOverError):
+    await tenants.ended.wait()
+    if isinstance(tenants.failure, TakenOverError):
         logging.shutdown()
         os._exit(1)
 

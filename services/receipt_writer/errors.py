@@ -14,6 +14,7 @@ ServiceError
     ├── WriterStoppedError          the writer drains, or stopped after a storage failure     UNAVAILABLE
     ├── StorageFailedError          a write or sync failed, which ends the process; or a read UNAVAILABLE
     │   └── TakenOverError          another writer took the chains over, which ends the process
+    ├── WriterCallError             a running writer refused the command line's call; its own words
     └── LedgerDamagedError          on disk is not what was committed: no start (exit 1)         DATA_LOSS
         └── LedgerBehindError       entries are missing that a signed mark says were there
 SetupError                          cannot start, one line on stderr, exit 2
@@ -98,6 +99,10 @@ class StorageFailedError(ReceiptError):
 
 class TakenOverError(StorageFailedError):
     """Another writer took the chains over by its operator's word; this one acknowledges nothing more."""
+
+
+class WriterCallError(ReceiptError):
+    """A running writer refused a call of the command line, or did not answer; the message is the writer's own."""
 
 
 class LedgerDamagedError(ReceiptError):

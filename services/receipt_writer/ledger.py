@@ -121,14 +121,14 @@ class Ledger:
         indexes: What is known of each chain, by layer name.
         intents: The turns that began and have not reported, by turn id.
         signer: The entry key that signs from the next plan on.
+        host: The process whose child this writer is, "" when it serves whoever connects.
     """
 
     def __init__(self, indexes: Iterable[ChainIndex], signer: Signer, host: str = "") -> None:
         """Start from replayed chains; `host` names the process whose child this writer is, if it is one."""
         self.indexes: dict[str, ChainIndex] = {index.layer.name: index for index in indexes}
         self.intents: dict[str, Intent] = {}
-        self.signer = signer
-        self._host = host
+        self.signer, self.host = signer, host
         self._conditions = {TURN_LAYER: self._require_begun, REVIEW_LAYER: self._require_decision}
 
     def plan(self, commands: Sequence[Command], now_ms: int, recall: Recall) -> Plan:
@@ -159,7 +159,7 @@ class Ledger:
         """
         turns = self.indexes[TURN_LAYER]
         self.intents = {one.turn_id: one for one in intents if turns.id_of(one.turn_id) is None}
-        return [one for one in self.intents.values() if not one.host or one.host != self._host]
+        return [one for one in self.intents.values() if not one.host or one.host != self.host]
 
     def silent_turns(self, now_ms: int) -> list[Intent]:
         """Return the turns that are past their deadline."""
@@ -197,7 +197,7 @@ class Ledger:
             check_intent(asked)
         except (SchemaError, EncodingError) as error:
             raise DraftRefusedError(f"The start of turn {turn_id[:40]!r} was refused: {error}") from error
-        plan.begun[turn_id] = replace(asked, started_at_ms=now_ms, host=self._host)
+        plan.begun[turn_id] = replace(asked, started_at_ms=now_ms, host=self.host)
         return Started(now_ms)
 
     def _append(self, plan: Plan, command: Append, now_ms: int, recall: Recall) -> Entry:

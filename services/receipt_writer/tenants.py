@@ -111,6 +111,7 @@ class Tenants(Generic[_Ledger]):
     """Every ledger of one writer process. All methods belong to the event loop.
 
     Attributes:
+        own: The ledger of no tenant.
         ended: Set when one of the ledgers stopped working; then all are to be finished.
     """
 
@@ -119,7 +120,8 @@ class Tenants(Generic[_Ledger]):
     ) -> None:
         """Serve `own` to callers without a token, unless one is required; `open_tenant` may take long and block."""
         self.ended = asyncio.Event()
-        self._own, self._tokens, self._open_tenant = own, tokens, open_tenant
+        self.own = own
+        self._tokens, self._open_tenant = tokens, open_tenant
         self._is_token_required = is_token_required
         self._working: list[Working[_Ledger]] = []
         self._by_tenant: dict[str, asyncio.Task[_Ledger]] = {}
@@ -132,7 +134,7 @@ class Tenants(Generic[_Ledger]):
 
     def start(self) -> None:
         """Begin to work on the ledger of no tenant."""
-        self._begin(self._own)
+        self._begin(self.own)
 
     async def of(self, credential: str | None) -> _Ledger:
         """Return the ledger of a token's tenant, or that of no tenant for None.
@@ -147,7 +149,7 @@ class Tenants(Generic[_Ledger]):
                 raise CredentialRefusedError(
                     "This writer takes no caller without a token; send `authorization: Bearer TOKEN`."
                 )
-            return self._own
+            return self.own
         tenant_id = self._tokens.tenant_of(credential)
         if tenant_id is None:
             raise CredentialRefusedError("No tenant has this token; ask whoever runs the writer for one.")

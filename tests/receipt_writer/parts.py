@@ -20,7 +20,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from prometheus.receipts.v1 import receipts_pb2_grpc
-from receipt_writer.app import Service, open_service, run_service
+from receipt_writer.app import Service, make_tenants, open_service, run_service
 from receipt_writer.format.chain import Head, check_link, genesis_head
 from receipt_writer.format.digest import split_origin
 from receipt_writer.format.entry import Entry, parse_line
@@ -260,7 +260,7 @@ async def running(
     options: dict[str, Any] = {"clock": clock} if clock else {}
     service = open_service(folder, files, host=host, limits=limits, **options)
     leave = asyncio.Event()
-    ended = asyncio.create_task(run_service(service, address, leave))
+    ended = asyncio.create_task(run_service(make_tenants(service), address, leave))
     async with grpc.aio.insecure_channel(address.target) as channel:
         stub = receipts_pb2_grpc.ReceiptWriterStub(channel)  # type: ignore[no-untyped-call]
         await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), wait_for_ready=True)

@@ -12,7 +12,7 @@ from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-unty
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
-from receipt_writer.app import open_service, run_service
+from receipt_writer.app import make_tenants, open_service, run_service
 from receipt_writer.errors import ListenError
 from receipt_writer.listen import UnixAddress
 from receipt_writer.rpc import SERVICE_NAME
@@ -175,7 +175,7 @@ async def test_an_address_that_cannot_be_used_gives_the_folder_back(folder: Path
     (folder / "taken").write_text("")
     service = open_service(folder)
     with pytest.raises(ListenError):
-        await run_service(service, UnixAddress(folder / "taken"), asyncio.Event())
+        await run_service(make_tenants(service), UnixAddress(folder / "taken"), asyncio.Event())
     open_service(folder).store.close()
 
 
@@ -185,6 +185,8 @@ async def test_a_writer_whose_upkeep_ended_does_not_serve_on(folder: Path, monke
 
     monkeypatch.setattr(Upkeep, "look_once", broken)
     service = open_service(folder)
-    status = await asyncio.wait_for(run_service(service, UnixAddress(folder / "w.sock"), asyncio.Event()), 20)
+    status = await asyncio.wait_for(
+        run_service(make_tenants(service), UnixAddress(folder / "w.sock"), asyncio.Event()), 20
+    )
     assert status == 1
     assert "upkeep ended" in str(service.writer.failure)
