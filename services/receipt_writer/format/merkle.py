@@ -99,7 +99,11 @@ class Tree:
 
     def append(self, leaf: bytes) -> None:
         """Add one leaf hash."""
-        self.extend(leaf)
+        level = self._levels[0]
+        if (len(level) + HASH_BYTES) % _FOLDED_BYTES:
+            level += leaf
+        else:
+            self.extend(leaf)
 
     def extend(self, leaves: bytes) -> None:
         """Add leaf hashes that stand one behind the other."""

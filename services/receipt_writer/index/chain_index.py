@@ -71,6 +71,8 @@ class ChainIndex:
         self._running = sha256()  # of the lines behind them
         self._lengths = array("I")
         self._columns = {name: Column() for name in layer.filters}
+        paths = (() if path == _SIGNER_PATH else path for path in layer.filters.values())
+        self._filtered = tuple(zip(self._columns.values(), paths, strict=True))  # the signer is no member of a body
 
     @property
     def frontier(self) -> Frontier:
@@ -90,9 +92,9 @@ class ChainIndex:
         fingerprint = key_fingerprint(key) if key else ABSENT_KEY  # an L12 entry of form v1 has no key
         self._key_column += fingerprint
         self._keys.add(fingerprint, head.size)
-        for name, path in self.layer.filters.items():
-            value = _signer_of(line) if path == _SIGNER_PATH else value_at(fields, path)
-            self._columns[name].extend(ABSENT_VALUE if value is None else value_fingerprint(value))
+        for column, path in self._filtered:
+            value = value_at(fields, path) if path else _signer_of(line)
+            column.extend(ABSENT_VALUE if value is None else value_fingerprint(value))
         self.head = head
 
     def adopt(self, rows: Rows, head: Head) -> None:

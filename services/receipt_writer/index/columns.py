@@ -6,14 +6,17 @@ is found, so those have 16 bytes, and finding two of them that collide takes 2^6
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from struct import iter_unpack
 
 VALUE_BYTES = 8
 KEY_BYTES = 16
 ABSENT_VALUE = bytes(VALUE_BYTES)
 ABSENT_KEY = bytes(KEY_BYTES)
 
+_KEY_FORMAT = f"{KEY_BYTES}s"
 _ID_BYTES = 6
 _ROW_BYTES = KEY_BYTES + _ID_BYTES
 _SEARCHED_BYTES = 1 << 17  # a search in one go holds up the other threads for some 50 us
@@ -35,7 +38,7 @@ def value_at(members: Mapping[str, object], path: Sequence[str]) -> str | None:
     """Return what a filter compares: the member at a path as text, None where there is none or it is null."""
     value: object = members
     for name in path:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             return None
         value = value.get(name)
     return None if value is None else str(value)
@@ -96,21 +99,14 @@ class KeyTable:
     """
 
     def __init__(self) -> None:
-        self._buckets: dict[int, bytearray] = {}
+        self._buckets: defaultdict[int, bytearray] = defaultdict(bytearray)
 
     def add(self, keys: bytes, first_id: int) -> None:
         """Add the next entries' fingerprints; `ABSENT_KEY` is passed over."""
         buckets = self._buckets
-        for place in range(0, len(keys), KEY_BYTES):
-            key = keys[place : place + KEY_BYTES]
-            if key == ABSENT_KEY:
-                continue
-            bucket = key[0] << 4 | key[1] >> 4
-            row = key + (first_id + place // KEY_BYTES).to_bytes(_ID_BYTES)
-            if bucket in buckets:
-                buckets[bucket] += row
-            else:
-                buckets[bucket] = bytearray(row)
+        for entry_id, (key,) in enumerate(iter_unpack(_KEY_FORMAT, keys), first_id):
+            if key != ABSENT_KEY:
+                buckets[key[0] << 4 | key[1] >> 4] += key + entry_id.to_bytes(_ID_BYTES)
 
     def newest(self, key: bytes) -> int | None:
         """Return the newest entry with a fingerprint."""
