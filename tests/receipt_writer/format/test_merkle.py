@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,100 @@ def test_consistency_paths_are_those_of_the_definition_and_verify(a: int, b: int
     path = consistency_path(TREE, smaller, larger)
     assert path == trees.consistency_proof(smaller, LEAVES[:larger])
     assert verify_consistency(smaller, larger, path, root(smaller), root(larger))
+
+
+@given(st.lists(st.integers(0, 80), max_size=12))
+def test_a_tree_is_the_same_in_whatever_pieces_its_leaves_come(pieces: list[int]) -> None:
+    tree, size = Tree(), 0
+    for piece in pieces:
+        added = LEAVES[size : size + piece]
+        if len(added) == 1:
+            tree.append(added[0])
+        else:
+            tree.extend(b"".join(added))
+        size += len(added)
+        assert len(tree) == size
+        assert tree.root() == root(size)
+        assert tree.frontier().root() == root(size)
+
+
+def test_a_tree_knows_its_root_at_every_size_it_ever_had() -> None:
+    """RF-16."""
+    assert [TREE.root(size) for size in range(LARGEST + 1)] == [root(size) for size in range(LARGEST + 1)]
+    assert TREE.root(0) == EMPTY_ROOT
+
+
+def test_a_tree_gives_its_leaves_back() -> None:
+    assert [TREE[index] for index in range(LARGEST)] == LEAVES
+    assert TREE.leaf_hashes(7, 9) == LEAVES[7] + LEAVES[8]
+    for index in (-1, LARGEST):
+        with pytest.raises(IndexError):
+            TREE[index]
+
+
+@pytest.mark.parametrize("size", [-1, LARGEST + 1])
+def test_there_is_no_root_of_a_size_the_tree_never_had(size: int) -> None:
+    with pytest.raises(TreeError, match=f"no tree of size {size}"):
+        TREE.root(size)
+
+
+class VastTree(Tree):
+    """A tree of any size that holds nothing: what it says of its nodes is made up, what it hashes is not."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def _nodes(self, level: int, start: int, end: int) -> bytes:
+        assert 0 <= start < end <= self.size >> 4 * level
+        return bytes(32 * (end - start))
+
+
+def hashes_of_a_proof(size: int, prove: Callable[[Tree], object], monkeypatch: pytest.MonkeyPatch) -> int:
+    count = 0
+
+    def counted(data: bytes = b"") -> Any:
+        nonlocal count
+        count += 1
+        return sha256(data)
+
+    monkeypatch.setattr("receipt_writer.format.merkle.hashlib.sha256", counted)
+    prove(VastTree(size))
+    return count
+
+
+@pytest.mark.parametrize(("size", "most"), [(1_000, 80), (100_000, 130), (10_000_000, 190), (10_000_019, 220)])
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.5, 0.77, 0.999_999])
+def test_a_proof_takes_hashes_by_the_height_of_the_tree(
+    size: int, most: int, place: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of ten million entries: two hundred hashes of 65 bytes, far less than a millisecond of any machine."""
+    index = int(size * place)
+    for prove in (
+        lambda tree: inclusion_path(tree, index, size),
+        lambda tree: consistency_path(tree, index + 1, size),
+        lambda tree: tree.root(index + 1),
+    ):
+        assert hashes_of_a_proof(size, prove, monkeypatch) <= most
+
+
+def test_the_proofs_of_the_example_in_the_rfc_are_made() -> None:
+    """RFC 6962 section 2.1.3: the tree of seven leaves and the names of its nodes."""
+    a, b, c, d, e, f, j = LEAVES[:7]
+    g, h, i = node_hash(a, b), node_hash(c, d), node_hash(e, f)
+    k, m = node_hash(g, h), node_hash(i, j)  # the RFC calls the second one l
+    tree = Tree([a, b, c, d, e, f, j])
+    assert tree.root() == node_hash(k, m)
+    assert inclusion_path(tree, 0, 7) == [b, h, m]
+    assert inclusion_path(tree, 3, 7) == [c, g, m]
+    assert inclusion_path(tree, 4, 7) == [f, j, k]
+    assert inclusion_path(tree, 6, 7) == [i, k]
+    assert consistency_path(tree, 3, 7) == [c, d, g, m]
+    assert consistency_path(tree, 4, 7) == [m]
+    assert consistency_path(tree, 6, 7) == [i, j, k]
 
 
 def test_the_proofs_of_the_vectors_are_made_and_accepted() -> None:
@@ -197,5 +293,29 @@ def test_the_public_consistency_cases_are_judged_as_there() -> None:
     for file, case in cases:
         holds = verify_consistency(
             case["size1"], case["size2"], proof_of(case), decoded(case, "root1"), decoded(case, "root2")
+        )
+        assert holds != case["wantErr"], file
+
+
+def test_the_public_cases_of_leaves_in_a_part_of_a_tree_are_judged_as_there() -> None:
+    """A part that a tree can have is a tree of its own, whose leaves begin at `start`."""
+    cases = public_cases("subtreeinclusion")
+    assert len(cases) > 90
+    for file, case in cases:
+        start, end = case["start"], case["end"]
+        is_a_part = 0 <= start < end and start % (1 << (end - start - 1).bit_length()) == 0
+        holds = is_a_part and verify_inclusion(
+            decoded(case, "leafHash"), case["leafIdx"] - start, end - start, proof_of(case), decoded(case, "root")
+        )
+        assert holds != case["wantErr"], file
+
+
+def test_the_public_cases_of_a_part_that_is_a_beginning_are_judged_as_there() -> None:
+    """A part that begins with the first leaf is an older tree; this format proves no others, nor the empty one."""
+    cases = [(file, case) for file, case in public_cases("subtreeconsistency") if case["start"] == 0 < case["end"]]
+    assert len(cases) > 30
+    for file, case in cases:
+        holds = verify_consistency(
+            case["end"], case["size"], proof_of(case), decoded(case, "root1"), decoded(case, "root2")
         )
         assert holds != case["wantErr"], file
