@@ -76,6 +76,22 @@ class Service:
     folder: Path
 
 
+@dataclass(frozen=True)
+class ServeOptions:
+    """How a writer process serves.
+
+    With `exit_with_stdin` the host that holds the pipe rules: a Ctrl-C at its terminal is the host's affair. With
+    `take_over` a writer that hangs loses the folder, and its socket. With a `certificate` and its key, both PEM, the
+    server speaks TLS only.
+    """
+
+    exit_with_stdin: bool = False
+    take_over: bool = False
+    is_token_required: bool = False
+    state_every_ms: int = STATE_EVERY_MS
+    certificate: tuple[bytes, bytes] | None = None
+
+
 def clock_ms() -> int:
     """Return the present time in milliseconds since the Unix epoch."""
     return time.time_ns() // 1_000_000
@@ -221,18 +237,8 @@ async def run_service(
     return 1 if tenants.failure else 0
 
 
-def serve_process(
-    folder: Path,
-    address: Address,
-    *,
-    exit_with_stdin: bool,
-    source: KeySource | None = None,
-    take_over: bool = False,
-) -> int:
+def serve_process(folder: Path, address: Address, options: ServeOptions, source: KeySource | None = None) -> int:
     """Serve as a process of its own: signals, or the end of stdin, end it within two seconds.
-
-    With `exit_with_stdin` the host that holds the pipe rules: a Ctrl-C at its terminal is the host's affair. With
-    `take_over` a writer that hangs loses the folder, and its socket.
 
     Raises:
         ServiceError: The service could not start.
@@ -242,17 +248,18 @@ def serve_process(
         leave = asyncio.Event()
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, leave.set)
-        loop.add_signal_handler(signal.SIGINT, _ignore if exit_with_stdin else leave.set)
-        if exit_with_stdin:
+        loop.add_signal_handler(signal.SIGINT, _ignore if options.exit_with_stdin else leave.set)
+        if options.exit_with_stdin:
             when_stdin_ends(lambda: loop.call_soon_threadsafe(leave.set))
-        host = parent_process() if exit_with_stdin else ""
-        service = open_service(folder, host=host, source=source, take_over=take_over)
-        if take_over:
+        host, every_ms = parent_process() if options.exit_with_stdin else "", options.state_every_ms
+        service = open_service(folder, host=host, state_every_ms=every_ms, source=source, take_over=options.take_over)
+        if options.take_over:
             _take_socket(address)
         limit = asyncio.create_task(_limit_drain(leave))
-        tenants = make_tenants(service, source=source, take_over=take_over)
+        required = options.is_token_required
+        tenants = make_tenants(service, source=source, take_over=options.take_over, is_token_required=required)
         lost = asyncio.create_task(_leave_to_the_next(tenants))
-        status = await run_service(tenants, address, leave)
+        status = await run_service(tenants, address, leave, options.certificate)
         limit.cancel()
         lost.cancel()
         return status

@@ -8,10 +8,16 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from receipt_writer.app import serve_process
+from receipt_writer.app import ServeOptions, serve_process
+from receipt_writer.credentials import read_certificate
+from receipt_writer.errors import ListenError
 from receipt_writer.listen import parse_address
+from receipt_writer.signers.source import key_source
+from receipt_writer.state import STATE_EVERY_MS
 from service_runtime import logs
 from service_runtime.settings import load_settings
+
+_LONGEST_S = 31_536_000  # a year
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -26,8 +32,15 @@ def main(arguments: Sequence[str]) -> int:
     settings = load_settings(os.environ, Path.cwd(), options.home)
     logs.configure(options.log_level or settings.get("LOG_LEVEL", "info"))
     address = parse_address(options.listen)
-    folder = settings.home.folder("receipts")
-    return serve_process(folder, address, exit_with_stdin=options.exit_with_stdin, take_over=options.take_over)
+    serve_options = ServeOptions(
+        exit_with_stdin=options.exit_with_stdin,
+        take_over=options.take_over,
+        is_token_required=options.require_token,
+        state_every_ms=options.state_every * 1000,
+        certificate=_certificate(options.tls_cert, options.tls_key),
+    )
+    source = key_source(settings.get, options.passphrase_file)
+    return serve_process(settings.home.folder("receipts"), address, serve_options, source)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -44,5 +57,30 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="take the ledger from a writer that hangs: it can acknowledge nothing from then on",
     )
+    parser.add_argument("--passphrase-file", type=Path, metavar="FILE", help="what the key files are encrypted with")
+    parser.add_argument("--require-token", action="store_true", help="refuse callers without a token")
+    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain (PEM): speak TLS only")
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="the certificate's own key (PEM, unencrypted)")
+    parser.add_argument(
+        "--state-every",
+        type=_seconds,
+        default=STATE_EVERY_MS // 1000,
+        metavar="SECONDS",
+        help="how old state.json may be while the ledger grows (default: %(default)s)",
+    )
     parser.add_argument("--log-level", metavar="LEVEL", help="debug info warning error critical (default: info)")
     return parser
+
+
+def _seconds(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _LONGEST_S:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds from 1 to {_LONGEST_S}")
+    return int(text)
+
+
+def _certificate(chain: Path | None, key: Path | None) -> tuple[bytes, bytes] | None:
+    if chain and key:
+        return read_certificate(chain, key)
+    if chain or key:
+        raise ListenError("TLS needs both --tls-cert and --tls-key.")
+    return None
