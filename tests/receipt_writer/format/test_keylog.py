@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -27,6 +28,7 @@ from receipt_writer.format.keylog import (
 from receipt_writer.format.policy import KeyUse, TrustedKey, is_trusted
 from receipt_writer.format.signing import verify
 from tests.receipt_writer.format.material import START_MS, SeedSigner
+from verifier import verify as verifier
 
 ORIGIN = "prometheus.example/keys/-"
 KEYS = {name: SeedSigner(name.encode().ljust(32, b".")) for name in ("a", "b", "c", "d")}
@@ -342,3 +344,16 @@ def test_an_event_that_comes_twice_does_no_more_than_once(ring: tuple[TrustedKey
     if event.previous_key != event.public_key:
         once = trusted_after(ring, event, "turns")
         assert trusted_after(once, event, "turns") == once
+
+
+@given(RINGS, st.lists(EVENTS, max_size=6))
+def test_the_verifier_follows_the_same_rules(ring: tuple[TrustedKey, ...], events: list[KeyEvent]) -> None:
+    """RF-28: two implementations of the ranges, event by event."""
+    theirs = [verifier.TrustedKey(base64.b64encode(key.public_key), key.use, key.from_id, key.to_id) for key in ring]
+    for event in events:
+        one = event if event.event == "rotated" else replace(event, previous_key=None)
+        if one.previous_key != one.public_key:
+            ring = trusted_after(ring, one, "turns")
+            theirs = verifier.ring_after(theirs, one.draft(), "turns")
+    ours = [(base64.b64encode(key.public_key), key.use, key.from_id, key.to_id) for key in ring]
+    assert ours == [tuple(key) for key in theirs]
