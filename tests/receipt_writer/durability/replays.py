@@ -58,13 +58,25 @@ async def record(place: Path, files: RecordingFiles, opened: OpenService = open_
     return Recorded(files, promises, root)
 
 
-def judge(
-    recorded: Recorded, place: Path, inspector: Inspector, mixtures: int, *, seed: int = 1, enough: int = 1 << 30
-) -> Judged:
-    """Open every different crash state of a run, or as many as it takes to find `enough` bad ones."""
+@dataclass(frozen=True)
+class Choice:
+    """Which crash states to open: all, or of those after so many calls every n-th, until enough of them were bad."""
+
+    mixtures: int = 0
+    seed: int = 1
+    since: int = 0
+    every: int = 1
+    enough: int = 1 << 30
+
+
+def judge(recorded: Recorded, place: Path, inspector: Inspector, choice: Choice) -> Judged:
+    """Open the different crash states of a run."""
     seen: set[tuple[bytes, int]] = set()
     bad, first_fault = 0, ""
-    for state in crash_states(recorded.files.log, seed, mixtures):
+    states = crash_states(recorded.files.log, choice.seed, choice.mixtures)
+    for number, state in enumerate(states):
+        if state.ops < choice.since or number % choice.every:
+            continue
         promised = recorded.promises.by(state.ops)
         key = (state.key(recorded.root), len(promised))
         if key in seen:
@@ -76,7 +88,7 @@ def judge(
         if fault:
             bad += 1
             first_fault = first_fault or _told(state, recorded, fault)
-            if bad == enough:
+            if bad == choice.enough:
                 break
     return Judged(len(seen), bad, first_fault)
 

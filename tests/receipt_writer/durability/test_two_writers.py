@@ -15,7 +15,7 @@ import grpc.aio
 import pytest
 
 from prometheus.receipts.v1 import receipts_pb2_grpc
-from receipt_writer.app import open_service
+from receipt_writer.app import Service, open_service
 from receipt_writer.errors import FolderInUseError, StorageFailedError, TakenOverError
 from receipt_writer.storage.filesystem import OsFileSystem
 from receipt_writer.storage.lock import take_lock
@@ -95,37 +95,31 @@ class Overtaken(FailingFiles):
     """Real files; before the chosen call another writer takes the folder over, as if this process had been stopped."""
 
     at: int = 0
-    take_over: Callable[[], None] | None = None
+    take_over: Callable[[], None] = lambda: None
 
     def _count(self, name: str) -> int | None:
         kind = super()._count(name)
-        if len(self.names) == self.at and self.take_over:
-            take_over, self.take_over = self.take_over, None
-            take_over()
+        if len(self.names) == self.at:
+            self.take_over()
         return kind
 
 
 async def commit_overtaken_at(folder: Path, at: int) -> tuple[int, list[bytes]]:
     """Commit entry 2, taken over before storage call `at` of it; return its calls, and what was acknowledged."""
-    files, next_files = Overtaken(), FailingFiles()
-
-    def take_over() -> None:
-        nonlocal successor
-        successor = open_service(folder, next_files, Clock(), take_over=True)
-
-    successor = None
+    files, next_files, successors = Overtaken(), FailingFiles(), list[Service]()
+    files.take_over = lambda: successors.append(open_service(folder, next_files, Clock(), take_over=True))
     promises = Promises()
     async with alive(folder, files, Clock()) as service:
         await promises.append(service, "L12", decision(1))
         start = len(files.names)
-        files.at, files.take_over = start + at, take_over
+        files.at = start + at
         try:
             await promises.append(service, "L12", decision(2))
         except TakenOverError:
             assert service.writer.failure
         calls = len(files.names) - start
     files.abandon()
-    if successor:
+    for successor in successors:
         successor.store.close()
     next_files.abandon()
     return calls, [promise.line for promise in promises.made]
