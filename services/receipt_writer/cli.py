@@ -14,6 +14,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+token = typer.Typer(help="Tokens by which the callers of a tenant are known.", no_args_is_help=True)
 
 
 @app.callback(invoke_without_command=True)
@@ -32,11 +33,21 @@ app.command(add_help_option=False, context_settings={"allow_extra_args": True, "
 )
 app.command()(live.health)
 app.command()(keeping.keygen)
+app.command()(keeping.rotate)
+app.command()(keeping.revoke)
 app.command()(reading.policy)
 app.command("list")(reading.list_entries)
 app.command()(reading.show)
+app.command()(live.watch)
 app.command()(reading.prove)
 app.command()(reading.checkpoint)
+app.command()(live.state)
 app.command()(reading.head)
+app.command()(live.record)
+app.command()(live.build)
 app.command()(keeping.export)
 app.command()(reading.fsck)
+app.add_typer(token, name="token")
+token.command("add")(keeping.add_token)
+token.command("list")(keeping.list_tokens)
+token.command("remove")(keeping.remove_token)

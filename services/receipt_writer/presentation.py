@@ -2,14 +2,15 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from receipt_writer.format.checkpoint import parse_note
 from receipt_writer.format.proof import prove_entry
 from receipt_writer.index import ChainIndex
 from receipt_writer.offline import Finding
 from receipt_writer.query import StoredEntry
-from receipt_writer.tables import columns
+from receipt_writer.tables import columns, short
 
 _WIDE = 200  # columns of a table that no terminal limits
 _HASH_SHOWN = 12
@@ -35,9 +36,38 @@ def print_entries(layer: str, entries: Iterable[StoredEntry]) -> None:
 
 def print_entry(entry: StoredEntry) -> None:
     """Print an entry, a member a line."""
-    for name, value in entry_document(entry).items():
+    print_members(entry_document(entry))
+
+
+def print_members(members: Mapping[str, Any]) -> None:
+    """Print the members of a line, one a line."""
+    for name, value in members.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         sys.stdout.write(f"{name:20} {_shown(text)}\n")
+
+
+def print_seen(layer: str, line: bytes | None, note: str | None, *, as_json: bool) -> None:
+    """Print what a watched chain showed, at once: an entry's line, or the checkpoint of a size."""
+    if as_json:
+        seen = {"entry": json.loads(line)} if line else {"checkpoint": note}
+        text = json.dumps(seen, ensure_ascii=False)
+    elif line:
+        members = json.loads(line)
+        text = "  ".join(_shown(column.cell(members)) for column in columns(layer))
+    else:
+        text = f"checkpoint over {parse_note(note or '').checkpoint.size} entries"
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def print_state(line: bytes) -> None:
+    """Print a state: when it was recorded, and a row for each chain."""
+    members = json.loads(line)
+    sys.stdout.write(f"state {members['id']}, recorded {members['recordedAtIso']}\n")
+    rows = (
+        [row["chain"], str(row["size"]), short(row["rootHash"]), short(row["headHash"])] for row in members["chains"]
+    )
+    _print_table(["chain", "entries", "root", "head"], rows)
 
 
 def finding_document(finding: Finding) -> dict[str, object]:

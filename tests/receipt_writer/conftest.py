@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.receipt_writer.commands import Commands
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
@@ -14,3 +16,9 @@ def folder() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="rw-"))
     yield path
     shutil.rmtree(path)
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+    """The command line, on a home of its own that is empty."""
+    return Commands(tmp_path, monkeypatch, capsys)

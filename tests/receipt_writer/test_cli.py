@@ -5,12 +5,10 @@ import base64
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from receipt_writer.__main__ import main
 from receipt_writer.app import open_service
 from receipt_writer.format.checkpoint import verify_note
 from receipt_writer.format.entry import Entry
@@ -18,40 +16,8 @@ from receipt_writer.format.merkle import leaf_hash, verify_inclusion
 from receipt_writer.format.schema import LAYERS, Layer
 from receipt_writer.identity import chains_folder
 from receipt_writer.ledger import Append, Begin
+from tests.receipt_writer.commands import Commands
 from tests.receipt_writer.parts import chain_file, decision, intent, policy_keys, turn, ulid, verified
-
-
-@dataclass(frozen=True)
-class Ran:
-    status: int
-    out: str
-    err: str
-
-
-class Commands:
-    """Runs `receipt-writer` in this process against one home."""
-
-    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.home, self._monkeypatch, self._capsys = home, monkeypatch, capsys
-
-    def run(self, *words: str) -> Ran:
-        self._monkeypatch.setattr(sys, "argv", ["receipt-writer", *words])
-        self._monkeypatch.setenv("PROMETHEUS_HOME", str(self.home))
-        try:
-            status = main()
-        except SystemExit as leaving:
-            status = leaving.code if isinstance(leaving.code, int) else 99
-        printed = self._capsys.readouterr()
-        return Ran(status, printed.out, printed.err)
-
-    @property
-    def folder(self) -> Path:
-        return self.home / "receipts"
-
-
-@pytest.fixture
-def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
-    return Commands(tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture

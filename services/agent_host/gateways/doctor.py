@@ -19,7 +19,7 @@ from typing import Literal
 from agent_host.errors import HostError
 from agent_host.gateways.check import look
 from agent_host.gateways.screen import printable
-from agent_host.receipts.spool import waiting_receipts
+from agent_host.receipts.verification import waiting
 from agent_host.settings import HostSettings, host_settings, require_key
 from service_runtime.errors import ServiceError
 from service_runtime.settings import Settings
@@ -112,9 +112,9 @@ def _ledger(home: Path) -> Iterator[Finding]:
     yield Finding("ledger", "ok", "agent-host receipts verify checks every entry.")
     if torn:
         yield Finding("ledger", "note", f"Unfinished writes were moved aside: {', '.join(torn)}. No entry was in them.")
-    waiting = waiting_receipts(home / "host" / "spool.jsonl")
-    if waiting:
-        yield Finding("ledger", "note", f"{waiting} receipts wait unsigned for the writer; the next turn sends them.")
+    queued = waiting(home)
+    if queued:
+        yield Finding("ledger", "note", f"{queued} receipts wait unsigned for the writer; the next turn sends them.")
 
 
 async def _answers(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:

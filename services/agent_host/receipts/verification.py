@@ -32,20 +32,25 @@ def verify_home(home: Home, *, as_json: bool) -> int:
     if not any((folder / "chains" / f"{chain}.jsonl").exists() for chain in chains):
         raise UsageError(f"{home.path} holds no receipts yet; say something with `agent-host chat` first.")
     checks = [_check(folder, chain) for chain in chains]
-    waiting = waiting_receipts(home.path / "host" / "spool.jsonl")
+    queued = waiting(home.path)
     worst = next((check for check in checks if check.status), None)
     verdict = worst.verdict if worst else "PASS"
     if as_json:
         reports = {check.chain: check.report for check in checks}
-        document = {"verdict": verdict, "exit": worst.status if worst else 0, "queued": waiting, "chains": reports}
+        document = {"verdict": verdict, "exit": worst.status if worst else 0, "queued": queued, "chains": reports}
         sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
     else:
         for check in checks:
             sys.stdout.write(f"== {check.chain}\n{check.text}\n")
-        if waiting:
-            sys.stdout.write(f"Not on the chains yet: {waiting} receipts wait unsigned in the spool.\n")
+        if queued:
+            sys.stdout.write(f"Not on the chains yet: {queued} receipts wait unsigned in the spool.\n")
         sys.stdout.write(f"VERDICT {verdict}: {worst.where if worst else ', '.join(chains)}\n")
     return worst.status if worst else 0
+
+
+def waiting(home: Path) -> int:
+    """Returns how many receipts of a home wait for the writer."""
+    return waiting_receipts(home / "host" / "spool.jsonl")
 
 
 @dataclass(frozen=True)

@@ -170,9 +170,11 @@ def fsck(home: HomeOption = None, tenant: TenantOption = None, as_json: JsonOpti
     from receipt_writer.format.schema import LAYERS
     from receipt_writer.offline import check_chain
     from receipt_writer.presentation import finding_document, print_finding, print_json
+    from receipt_writer.progress import watched
 
     folder = receipts_folder(home, tenant)
-    findings = [check_chain(folder, layer) for layer in LAYERS]
+    with watched("checking") as progress:
+        findings = [check_chain(folder, layer, progress(known.chain)) for layer, known in LAYERS.items()]
     if as_json:
         print_json([finding_document(finding) for finding in findings])
     else:
