@@ -91,7 +91,7 @@ async def test_one_ready_line_is_all_it_says(folder: Path) -> None:
         status, text = await writer.end(signal.SIGTERM)
     assert status == 0
     (line,) = text.splitlines()
-    assert line.endswith(f"ready: receipt-writer serves an empty ledger on unix:{folder}/w.sock")
+    assert line.endswith(f"ready: receipt-writer serves keys (2) on unix:{folder}/w.sock")
 
 
 async def test_health_says_whether_a_writer_serves(folder: Path) -> None:

@@ -12,9 +12,10 @@ from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-unty
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
-from receipt_writer.app import make_tenants, open_service, run_service
+from receipt_writer.app import make_tenants, open_service
 from receipt_writer.errors import ListenError
 from receipt_writer.listen import UnixAddress
+from receipt_writer.process import run_service
 from receipt_writer.rpc import SERVICE_NAME
 from receipt_writer.server import MAX_MESSAGE_BYTES
 from receipt_writer.upkeep import Upkeep
@@ -53,8 +54,8 @@ async def test_one_line_tells_that_the_writer_is_ready(folder: Path, caplog: pyt
     ready = [record.message for record in caplog.records if record.message.startswith("ready:")]
     address = f"unix:{folder}/w.sock"
     assert ready == [
-        f"ready: receipt-writer serves an empty ledger on {address}",
-        f"ready: receipt-writer serves decisions (1) on {address}",
+        f"ready: receipt-writer serves keys (2) on {address}",
+        f"ready: receipt-writer serves keys (2), decisions (1) on {address}",
     ]
 
 
