@@ -634,13 +634,16 @@ def examine(reader: Reader, case: Case, found: Findings, run: "Run") -> None:
     found.file_bytes, found.torn_bytes = read, torn
 
 
+def lines_of(file: Path) -> Iterator[bytes]:
+    """Give the whole lines of a file one by one."""
+    for block in Reader(file).blocks():
+        yield from (block.data or b"").split(b"\n")[:-1]
+
+
 def find_fork(chain: Path, copy: Path) -> int | None:
     """Give the id at which two sound copies first differ; None when they agree as far as both go."""
-    for mine, theirs in zip(Reader(chain).blocks(), Reader(copy).blocks(), strict=False):
-        pairs = zip((mine.data or b"").split(b"\n")[:-1], (theirs.data or b"").split(b"\n")[:-1], strict=False)
-        if differ := [number for number, (line, other) in enumerate(pairs, mine.number) if line != other]:
-            return differ[0]
-    return None
+    pairs = enumerate(zip(lines_of(chain), lines_of(copy), strict=False), 1)
+    return next((number for number, (line, other) in pairs if line != other), None)
 
 
 # --- Evidence (RF-17 to RF-19): what the person brings from outside. Whatever is wrong with it is a usage error.

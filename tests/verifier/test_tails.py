@@ -97,6 +97,20 @@ def test_two_valid_histories_are_a_fork_at_the_first_entry_that_differs(differs_
     assert judge(other_history(differs_at), copy=mine).found == ("FORKED", differs_at, "copies")
 
 
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_fork_at_the_end_of_a_block_that_was_read_is_seen(after: int, judge: Judge) -> None:
+    """The two entries end on either side of 256 KiB, so the blocks of the two files hold different numbers of lines."""
+    mine = ledger.Chain()
+    while len(mine.content) + 2500 < 1 << 18:
+        mine.add(ledger.decision(len(mine.lines) + 1))
+    theirs, number = ledger.Chain(lines=list(mine.lines), head=mine.head), len(mine.lines) + 1
+    mine.add(ledger.decision(number)).fill(number + after)
+    theirs.add(ledger.decision(number, productId="x" * 4000)).fill(number + after)
+
+    assert judge(mine, copy=theirs).found == ("FORKED", number, "copies")
+    assert judge(theirs, copy=mine).found == ("FORKED", number, "copies")
+
+
 def test_the_same_entry_signed_at_another_time_is_a_fork(judge: Judge) -> None:
     again = ledger.Chain().fill(3).add(ledger.decision(4), at=ledger.iso(0)).fill(6)
 
