@@ -47,8 +47,10 @@ class ReceiptServer:
         `certificate` is a chain and its key, both PEM: with it the server speaks TLS only.
 
         Raises:
-            ListenError: The address is taken or cannot be used.
+            ListenError: The address is taken or cannot be used, or a certificate is given for a Unix socket.
         """
+        if certificate and isinstance(address, UnixAddress):
+            raise ListenError("A Unix socket has no TLS; leave --tls-cert and --tls-key out, or listen on HOST:PORT.")
         make_way(address)
         earlier = os.umask(0o177)  # the socket file is born 0600
         try:

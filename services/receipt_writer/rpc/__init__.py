@@ -12,13 +12,11 @@ from receipt_writer.rpc.changing_keys import ChangingKeys
 from receipt_writer.rpc.handlers import CONTRACT, Behaviour, make_handlers
 from receipt_writer.rpc.reading import Reading
 from receipt_writer.rpc.streaming import Streaming
-from receipt_writer.rpc.tenancy import SoleLedger, TenantGate, Tenants
+from receipt_writer.rpc.tenancy import TenantGate, Tenants
 from receipt_writer.rpc.verifying import Verifying
 from receipt_writer.rpc.watching import Watching
 from receipt_writer.state import State
 from receipt_writer.writer import Writer
-
-__all__ = ["SERVICE_NAME", "Served", "SoleLedger", "make_gate"]
 
 SERVICE_NAME: str = CONTRACT.full_name
 """`prometheus.receipts.v1.ReceiptWriter`, for health and reflection."""

@@ -9,7 +9,7 @@ import grpc
 import grpc.aio
 
 from receipt_writer.credentials import bearer_token
-from receipt_writer.errors import CredentialRefusedError, ReceiptError
+from receipt_writer.errors import ReceiptError
 from receipt_writer.rpc.handlers import PREFIX, Handler, refusing_handler
 
 _Ledger = TypeVar("_Ledger")
@@ -27,21 +27,6 @@ class Tenants(Protocol[_Ledger_co]):
             ReceiptError: The ledger cannot be opened.
         """
         ...
-
-
-class SoleLedger(Generic[_Ledger]):
-    """Satisfies `Tenants` where there are none: every caller without a token means the one ledger."""
-
-    def __init__(self, ledger: _Ledger) -> None:
-        self._ledger = ledger
-
-    async def of(self, credential: str | None) -> _Ledger:
-        """Return the ledger; a token is refused, since nobody here gave it out."""
-        if credential is not None:
-            raise CredentialRefusedError(
-                "The token is not known here; call without one, or with the one you were given."
-            )
-        return self._ledger
 
 
 class TenantGate(grpc.aio.ServerInterceptor, Generic[_Ledger]):
