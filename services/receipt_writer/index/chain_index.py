@@ -49,7 +49,7 @@ class Filter:
 
 
 class ChainIndex:
-    """Head, tree, idempotency keys and filters of one chain: 80 bytes an entry, and 8 a filter of its layer.
+    """Head, tree, idempotency keys and filters of one chain: 76 bytes an entry, and 6 a filter of its layer.
 
     Changed by one thread only; a reader in another thread sees entries appear whole because `head` is set last.
 
