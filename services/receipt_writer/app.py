@@ -1,16 +1,12 @@
 """The composition root: the only place that names a concrete store and signer, and where a ledger is opened."""
 
-import asyncio
-import logging
-import os
-import signal
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from receipt_writer.errors import FolderInUseError, TakenOverError
+from receipt_writer.errors import FolderInUseError
 from receipt_writer.format.digest import split_origin
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.format.signing import Signer
@@ -28,8 +24,6 @@ from receipt_writer.identity import (
 )
 from receipt_writer.index import ChainIndex
 from receipt_writer.ledger import Ledger
-from receipt_writer.listen import Address, UnixAddress
-from receipt_writer.parent import parent_process, when_stdin_ends
 from receipt_writer.query import Queries
 from receipt_writer.recovery import (
     checkpoint_keys,
@@ -37,7 +31,6 @@ from receipt_writer.recovery import (
     record_interrupted,
     replay,
     settle,
-    sizes_of,
     trust_of,
 )
 from receipt_writer.rotation import KeyLog, Rotations, end_rotations
@@ -54,11 +47,8 @@ from receipt_writer.tokens import TOKENS_NAME, Tokens
 from receipt_writer.upkeep import Checkpoints, Upkeep
 from receipt_writer.writer import Clock, Limits, Writer
 from service_runtime.errors import SetupError
-from service_runtime.shutdown import leave_within
 
-_log = logging.getLogger("receipt_writer")
 _UPKEEP_S = 1.0
-_DRAIN_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -74,22 +64,6 @@ class Service:
     upkeep: Upkeep
     queries: Queries
     folder: Path
-
-
-@dataclass(frozen=True)
-class ServeOptions:
-    """How a writer process serves.
-
-    With `exit_with_stdin` the host that holds the pipe rules: a Ctrl-C at its terminal is the host's affair. With
-    `take_over` a writer that hangs loses the folder, and its socket. With a `certificate` and its key, both PEM, the
-    server speaks TLS only.
-    """
-
-    exit_with_stdin: bool = False
-    take_over: bool = False
-    is_token_required: bool = False
-    state_every_ms: int = STATE_EVERY_MS
-    certificate: tuple[bytes, bytes] | None = None
 
 
 def clock_ms() -> int:
@@ -206,67 +180,6 @@ def make_tenants(
     return Tenants(own, tokens, opener, is_token_required=is_token_required)
 
 
-async def run_service(
-    tenants: Tenants[Service], address: Address, leave: asyncio.Event, certificate: tuple[bytes, bytes] | None = None
-) -> int:
-    """Serve until `leave` is set (status 0) or a storage fails (status 1); every acknowledged entry is on disk then.
-
-    With a certificate and its key, both PEM, the server speaks TLS only.
-
-    Raises:
-        ListenError: The address is taken or cannot be used; nothing was served.
-    """
-    from receipt_writer.rpc import SERVICE_NAME, make_gate
-    from receipt_writer.server import ReceiptServer
-
-    closing = asyncio.Event()
-    server = ReceiptServer(SERVICE_NAME, make_gate(tenants, closing), closing)
-    tenants.start()
-    try:
-        bound = await server.start(address, certificate)
-        _log.info("ready: receipt-writer serves %s on %s", sizes_of(tenants.own.ledger.indexes), bound)
-        ends = [asyncio.create_task(event.wait()) for event in (tenants.ended, leave)]
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for end in ends:
-            end.cancel()
-        await server.refuse_new_work()
-        await tenants.finish()
-        await server.stop()
-    finally:
-        tenants.close()
-    return 1 if tenants.failure else 0
-
-
-def serve_process(folder: Path, address: Address, options: ServeOptions, source: KeySource | None = None) -> int:
-    """Serve as a process of its own: signals, or the end of stdin, end it within two seconds.
-
-    Raises:
-        ServiceError: The service could not start.
-    """
-
-    async def serve() -> int:
-        leave = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, leave.set)
-        loop.add_signal_handler(signal.SIGINT, _ignore if options.exit_with_stdin else leave.set)
-        if options.exit_with_stdin:
-            when_stdin_ends(lambda: loop.call_soon_threadsafe(leave.set))
-        host, every_ms = parent_process() if options.exit_with_stdin else "", options.state_every_ms
-        service = open_service(folder, host=host, state_every_ms=every_ms, source=source, take_over=options.take_over)
-        if options.take_over:
-            _take_socket(address)
-        limit = asyncio.create_task(_limit_drain(leave))
-        required = options.is_token_required
-        tenants = make_tenants(service, source=source, take_over=options.take_over, is_token_required=required)
-        lost = asyncio.create_task(_leave_to_the_next(tenants))
-        status = await run_service(tenants, address, leave, options.certificate)
-        limit.cancel()
-        lost.cancel()
-        return status
-
-    return asyncio.run(serve())
-
-
 def _own(folder: Path, files: FileSystem, *, take_over: bool = False) -> FolderLock:
     chains = chains_folder(folder)
     try:
@@ -300,25 +213,3 @@ def _store(files: FileSystem, lock: FolderLock, folder: Path, identity: Identity
 
 def _index_file(files: FileSystem, folder: Path, index: ChainIndex) -> IndexFile:
     return IndexFile(files, index_path(chains_folder(folder), index.layer.chain), index)
-
-
-def _take_socket(address: Address) -> None:
-    if isinstance(address, UnixAddress):
-        address.path.unlink(missing_ok=True)  # the last holder still listens there, and will never answer
-
-
-async def _leave_to_the_next(tenants: Tenants[Service]) -> None:
-    """End the process when another took over: an orderly end would remove the socket file, which is the other's now."""
-    await tenants.ended.wait()
-    if isinstance(tenants.failure, TakenOverError):
-        logging.shutdown()
-        os._exit(1)
-
-
-async def _limit_drain(leave: asyncio.Event) -> None:
-    await leave.wait()
-    leave_within(_DRAIN_S)  # a disk that hangs must not keep the process
-
-
-def _ignore() -> None:
-    """Let a signal pass."""

@@ -8,10 +8,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from receipt_writer.app import ServeOptions, serve_process
 from receipt_writer.credentials import read_certificate
 from receipt_writer.errors import ListenError
 from receipt_writer.listen import parse_address
+from receipt_writer.process import ServeOptions, serve_process
 from receipt_writer.signers.source import key_source
 from receipt_writer.state import STATE_EVERY_MS
 from service_runtime import logs

@@ -20,7 +20,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from prometheus.receipts.v1 import receipts_pb2_grpc
-from receipt_writer.app import Service, make_tenants, open_service, run_service
+from receipt_writer.app import Service, make_tenants, open_service
 from receipt_writer.format.chain import Head, check_link, genesis_head
 from receipt_writer.format.digest import split_origin
 from receipt_writer.format.entry import Entry, parse_line
@@ -29,6 +29,7 @@ from receipt_writer.format.schema import LAYERS
 from receipt_writer.identity import chains_folder
 from receipt_writer.intents import Intent
 from receipt_writer.listen import Address, UnixAddress
+from receipt_writer.process import run_service
 from receipt_writer.storage.filesystem import OsFileSystem
 from receipt_writer.writer import Limits
 from tests.receipt_writer.format.material import START_MS, decision_draft, turn_draft
