@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,11 +32,19 @@ def fill(folder: Path, first: int, last: int) -> None:
     service.store.close()
 
 
-@pytest.fixture
-def filled(folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A ledger whose first 256 decisions are known by kept rows."""
+    folder = tmp_path_factory.mktemp("original")
     fill(folder, 1, ENTRIES)
     assert index_path(chains_folder(folder), "decisions").exists()
+    return folder
+
+
+@pytest.fixture
+def filled(original: Path, folder: Path) -> Path:
+    """A copy of it."""
+    shutil.copytree(original, folder, dirs_exist_ok=True)
     return folder
 
 
