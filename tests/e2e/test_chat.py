@@ -86,7 +86,7 @@ def test_receipts_can_be_listed_shown_and_verified_from_the_command_line(spoken:
     assert b"memory_remember" in shown.stdout
     document = json.loads(as_json.stdout)
     assert document["turn"]["decisions"]["n"] == len(document["decisions"])
-    assert verified.stdout.strip().endswith(b"VERDICT PASS: turns, decisions")
+    assert verified.stdout.strip().endswith(b"VERDICT PASS: keys, turns, decisions")
 
 
 @pytest.mark.parametrize("chain", CHAINS)
