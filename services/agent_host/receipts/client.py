@@ -22,6 +22,7 @@ _REFUSED = {
     grpc.StatusCode.FAILED_PRECONDITION,
 }
 """What no retry changes. Every other failure means that no writer of this contract answers there now."""
+_DETAILS = "grpc-status-details-bin"
 
 
 class ReceiptClient:
@@ -131,11 +132,17 @@ class ReceiptClient:
         await self._channel.close()
 
     def _translated(self, error: grpc.aio.AioRpcError) -> WriterUnavailableError | ReceiptRefusedError:
-        if error.code() in _REFUSED:
+        if error.code() in _REFUSED or _is_too_long(error):
             return ReceiptRefusedError(f"The receipt writer refused the draft: {error.details()}")
         return WriterUnavailableError(
             f"No receipt writer answers at {self._target} ({error.code().name.lower().replace('_', ' ')})."
         )
+
+
+def _is_too_long(error: grpc.aio.AioRpcError) -> bool:
+    """Says whether the transport refused a request for its length: a full queue, same code, comes with details."""
+    names = {name for name, _ in error.trailing_metadata() or ()}
+    return error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and _DETAILS not in names
 
 
 def _stored(entry: wire.Entry) -> StoredEntry:
