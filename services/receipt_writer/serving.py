@@ -10,6 +10,7 @@ from pathlib import Path
 
 from receipt_writer.credentials import read_certificate
 from receipt_writer.errors import ListenError
+from receipt_writer.handles import make_room
 from receipt_writer.listen import parse_address
 from receipt_writer.process import ServeOptions, serve_process
 from receipt_writer.signers.source import key_source
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     settings = load_settings(os.environ, Path.cwd(), options.home)
     logs.configure(options.log_level or settings.get("LOG_LEVEL", "info"))
+    make_room()
     address = parse_address(options.listen)
     serve_options = ServeOptions(
         exit_with_stdin=options.exit_with_stdin,

@@ -12,6 +12,7 @@ import errno
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 from receipt_writer.errors import LedgerBehindError, OutOfHandlesError, StorageFailedError, TakenOverError
@@ -228,11 +229,21 @@ class JsonlStore:
         length = file.length_bytes()
         if length == end:
             return None
-        stamp = iso_from_ms(now_ms).replace("-", "").replace(":", "")
-        aside = self._folder / f"{chain}.torn-{stamp}"
-        create_file(self._files, aside, file.read_bytes(end, length))  # kept before it is cut
+        aside = self._kept_aside(chain, file.read_bytes(end, length), now_ms)  # kept before it is cut
         file.cut(end)
         return f"The chain {chain} ended in {length - end} bytes of a write that was cut off; they are in {aside.name}."
+
+    def _kept_aside(self, chain: str, tail: bytes, now_ms: int) -> Path:
+        stamp = iso_from_ms(now_ms).replace("-", "").replace(":", "")
+        aside = self._folder / f"{chain}.torn-{stamp}"
+        numbers = count(2)
+        while True:
+            try:
+                create_file(self._files, aside, tail)
+            except FileExistsError:  # a clock that stands, or stepped back, names the same moment again
+                aside = self._folder / f"{chain}.torn-{stamp}-{next(numbers)}"
+            else:
+                return aside
 
     def _shorten_journal(self, intents: Sequence[bytes]) -> None:
         path = self._folder / INTENTS_NAME

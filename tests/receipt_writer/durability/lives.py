@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +14,14 @@ from receipt_writer.format.chain import Head, check_link, genesis_head
 from receipt_writer.format.entry import Entry, parse_line
 from receipt_writer.format.errors import FormatError
 from receipt_writer.format.policy import TrustedKey
+from receipt_writer.format.schema import LAYERS
 from receipt_writer.ledger import Append, Begin
 from receipt_writer.storage.filesystem import FileSystem
 from service_runtime.errors import ServiceError
 from tests.receipt_writer.format.material import START_MS
 from tests.receipt_writer.parts import Clock, Draft, chain_file, decision, intent, policy_keys, turn
 
-LAYERS_USED = ("L10", "L12")
+LAYERS_USED = ("L1", "L3", "L7", "L10", "L12")
 LATER_MS = START_MS + 60_000
 OpenService = Callable[..., Service]
 
@@ -47,6 +48,10 @@ class Promises:
         entry = await service.writer.append(layer, draft)
         self.made.append(Promise(self.calls(), layer, entry.line, draft))
         return entry
+
+    def take(self, layer: str, entry: Entry) -> None:
+        """Note an entry that the writer made by itself on request: nobody can ask for it again."""
+        self.made.append(Promise(self.calls(), layer, entry.line))
 
     async def begin(self, service: Service, number: int) -> None:
         await service.writer.begin(Begin(intent(number)))
@@ -110,6 +115,26 @@ async def second_life(folder: Path, files: FileSystem, promises: Promises, opene
         await leave(service)
 
 
+async def third_life(folder: Path, files: FileSystem, promises: Promises, opened: OpenService = open_service) -> None:
+    """Change both keys, revoke the old one, record the state, go on under the new keys, and stop in the middle."""
+    clock = Clock()
+    clock.now_ms += 10_000
+    async with alive(folder, files, clock, opened) as service:
+        first = service.rotations.key_in_force("entry")
+        promises.take("L3", await service.rotations.rotate("entry", first, "once a year"))
+        await promises.append(service, "L12", decision(14))
+        other = service.rotations.key_in_force("checkpoint")
+        promises.take("L3", await service.rotations.rotate("checkpoint", other, "once a year"))
+        await service.checkpoints.write("L12")
+        promises.take("L3", await service.rotations.revoke("entry", first, "it is of no use any more"))
+        promises.take("L1", await service.state.regenerate("requested"))
+        await promises.append(service, "L12", decision(15))
+
+
+LIVES = (first_life, second_life, third_life)
+"""What happens to one folder, in this order."""
+
+
 def tear(folder: Path, files: FileSystem) -> None:
     """Leave the first bytes of a further line at the end of a chain, as a kill in the middle of a write does."""
     handle = files.open(chain_file(folder), append=True)
@@ -123,17 +148,17 @@ class ChainReader:
 
     _judged: dict[tuple[Head, bytes], tuple[Head, Entry]] = field(default_factory=dict)
 
-    def entries(self, folder: Path, layer: str) -> list[Entry]:
-        """Return the entries of a chain up to a torn tail.
+    def entries(self, folder: Path, layer: str, keys: Sequence[TrustedKey] = ()) -> list[Entry]:
+        """Return the entries of a chain up to a torn tail; `keys` are trusted, else those of the folder's policy.
 
         Raises:
             FormatError: A complete line is not the next of its chain.
         """
-        origin, keys = policy_keys(folder, layer)
+        origin, policy = policy_keys(folder, layer)
         head = genesis_head(origin)
         entries = []
         for line in chain_file(folder, layer).read_bytes().split(b"\n")[:-1]:
-            head, entry = self._linked(layer, head, line, keys)
+            head, entry = self._linked(layer, head, line, tuple(keys) or policy)
             entries.append(entry)
         return entries
 
@@ -161,12 +186,12 @@ class Inspector:
         except (ServiceError, OSError) as refusal:
             return f"no start: {refusal}"
         try:
-            return self._chain_fault(folder, promised) or self._repeated_fault(service, promised)
+            return self._chain_fault(folder, service, promised) or self._repeated_fault(service, promised)
         finally:
             service.store.close()
 
     def _repeated_fault(self, service: Service, promised: list[Promise]) -> str:
-        newest = [promise for promise in promised if promise.line][-2:]
+        newest = [promise for promise in promised if promise.draft][-2:]
         try:
             outcomes = service.writer.commit_now([Append(one.layer, one.draft) for one in newest])
         except StorageFailedError as failure:
@@ -176,10 +201,11 @@ class Inspector:
                 return f"a repeated request got another answer: {getattr(outcome, 'line', outcome)!r}"
         return ""
 
-    def _chain_fault(self, folder: Path, promised: list[Promise]) -> str:
+    def _chain_fault(self, folder: Path, service: Service, promised: list[Promise]) -> str:
         for layer in LAYERS_USED:
             try:
-                entries = self.reader.entries(folder, layer)
+                keys = service.rotations._key_log.trust.keys(LAYERS[layer].chain)
+                entries = self.reader.entries(folder, layer, keys)
             except FormatError as error:
                 return f"the chain of {layer} does not verify: {error}"
             lines = [entry.line for entry in entries]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from receipt_writer.app import open_service
-from tests.receipt_writer.durability.lives import Inspector, OpenService, Promises, first_life, second_life
+from tests.receipt_writer.durability.lives import LIVES, Inspector, OpenService, Promises
 from tests.receipt_writer.durability.oplog import CrashState, RecordingFiles, crash_states
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 -- a folder of our own is made in it
@@ -46,13 +46,13 @@ def scratch() -> Iterator[Path]:
 
 
 async def record(place: Path, files: RecordingFiles, opened: OpenService = open_service) -> Recorded:
-    """Live both lives below a folder that counts as being on the medium; both end as a killed process does."""
+    """Live all lives below a folder that counts as being on the medium; each ends as a killed process does."""
     root = place / "run"
     root.mkdir()
     folder = root / "home" / "receipts"
     files.make_folders(root, folder)
     promises = Promises(lambda: len(files.log))
-    for live in (first_life, second_life):
+    for live in LIVES:
         await live(folder, files, promises, opened)
         files.abandon()
     return Recorded(files, promises, root)

@@ -13,7 +13,7 @@ from pathlib import Path
 from receipt_writer.app import open_service
 from service_runtime.errors import ServiceError
 from tests.receipt_writer.durability.faults import KILL, SHORT, WRITES, FailingFiles, Fault, KilledError
-from tests.receipt_writer.durability.lives import Inspector, OpenService, Promises, first_life, second_life
+from tests.receipt_writer.durability.lives import LIVES, Inspector, OpenService, Promises
 
 PATIENCE_S = 20
 _PLAIN = re.compile(r"^[^\n]{15,400}[.;)]$", re.ASCII)
@@ -22,7 +22,7 @@ _LEAKS = ("Traceback", "errno", "Errno", "OSError", "object at 0x", "<class")
 
 @dataclass(frozen=True)
 class Case:
-    """One fault, in one of the two lives."""
+    """One fault, in one of the lives."""
 
     life: int
     fault: Fault
@@ -60,9 +60,9 @@ async def sweep(place: Path, every: int = 1, opened: OpenService = open_service)
 
 
 async def calls_of(place: Path, opened: OpenService = open_service) -> list[list[str]]:
-    """Return the storage calls of both lives when nothing fails."""
+    """Return the storage calls of all lives when nothing fails."""
     counted = []
-    for live in (first_life, second_life):
+    for live in LIVES:
         files = FailingFiles()
         (place / "receipts").mkdir(exist_ok=True)
         await live(place / "receipts", files, Promises(), opened)
@@ -78,9 +78,9 @@ async def fault_of(case: Case, place: Path, inspector: Inspector, opened: OpenSe
     folder.mkdir()
     promises = Promises()
     try:
-        if case.life == 1:
+        for live in LIVES[: case.life]:
             healthy = FailingFiles()
-            await first_life(folder, healthy, promises)
+            await live(folder, healthy, promises)
             healthy.abandon()
         files = FailingFiles(case.fault)
         ended = await _live(case, folder, files, promises, opened)
@@ -91,9 +91,8 @@ async def fault_of(case: Case, place: Path, inspector: Inspector, opened: OpenSe
 
 
 async def _live(case: Case, folder: Path, files: FailingFiles, promises: Promises, opened: OpenService) -> Ended:
-    live = second_life if case.life else first_life
     try:
-        await asyncio.wait_for(live(folder, files, promises, opened), PATIENCE_S)
+        await asyncio.wait_for(LIVES[case.life](folder, files, promises, opened), PATIENCE_S)
     except KilledError:
         return Ended(killed=True)
     except TimeoutError:

@@ -121,7 +121,7 @@ def test_the_mutant_without_a_lock_is_caught(tmp_path: Path) -> None:
 async def commit_write_fails() -> list[str]:
     """Let writes of the first life fail for ever, one run each; return what was wrong."""
     with scratch() as place:
-        first, _ = await calls_of(place)
+        first, *_ = await calls_of(place)
         writes = [at for at, name in enumerate(first, 1) if name == "write"][-12:]
         runs = [Case(0, Fault(at, errno.EIO, for_ever=True)) for at in writes]
         return [fault for case in runs if (fault := await fault_of(case, place, Inspector()))]
