@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from receipt_writer.errors import LedgerDamagedError
 from receipt_writer.format.chain import genesis_head
-from receipt_writer.format.keylog import KeyEvent, next_event
-from receipt_writer.format.policy import TrustedKey
+from receipt_writer.format.digest import split_origin
+from receipt_writer.format.errors import FormatError
+from receipt_writer.format.keylog import KEY_CHAIN, KeyEvent, next_event
+from receipt_writer.format.policy import TrustedKey, parse_policy
+from receipt_writer.identity import LedgerName
 from receipt_writer.trust import Trust, first_keys, judged_trust
-from tests.receipt_writer.format.material import START_MS, SeedSigner
+from tests.receipt_writer.format.material import ROOT, START_MS, SeedSigner, walk
 
 ORIGIN = "home-1/keys/-"
 OLD, NEW, NOTARY = (SeedSigner(bytes([number]) * 32) for number in (1, 2, 3))
@@ -19,6 +26,23 @@ BEGUN = (
     KeyEvent("created", "checkpoint", NOTARY.public_key),
 )
 ROTATED = KeyEvent("rotated", "entry", NEW.public_key, OLD.public_key, "", (("keys", 4), ("turns", 9)))
+CORPUS = ROOT / "verifier" / "vectors" / "v3"
+
+
+def key_log_cases() -> list[dict[str, Any]]:
+    """Return the cases of the corpus that are about nothing but one chain, one policy and a key log."""
+    cases = json.loads((CORPUS / "manifest.json").read_bytes())
+    return [
+        case
+        for case in cases
+        if case["keyLog"]
+        and len(case["inputs"]) == len(case["policies"]) == 1
+        and not case["checkpoints"]
+        and not case["args"]
+        and (CORPUS / case["policies"][0]).is_file()
+        and case["inputs"][0].endswith(".jsonl")
+        and (CORPUS / case["keyLog"]).read_bytes().endswith(b"\n")  # a torn tail is the store's affair
+    ]
 
 
 def lines(*events: KeyEvent, signer: SeedSigner = OLD) -> list[bytes]:
@@ -71,3 +95,29 @@ def test_a_log_that_does_not_hold_is_damage_at_its_own_entry() -> None:
 def test_a_log_of_another_ledger_is_damage() -> None:
     with pytest.raises(LedgerDamagedError, match="Entry 1 of the chain keys"):
         judged_trust("home-2/keys/-", lines(*BEGUN), ROOTS)
+
+
+@pytest.mark.parametrize("case", key_log_cases(), ids=lambda case: case["name"])
+def test_the_writer_judges_the_corpus_of_key_logs_as_the_verifiers_do(case: dict[str, Any]) -> None:
+    """RF-26 to RF-29."""
+    policy = parse_policy((CORPUS / case["policies"][0]).read_bytes())
+    parts = split_origin(policy.origin)
+    log = (CORPUS / case["keyLog"]).read_bytes().split(b"\n")
+    origin = LedgerName(parts.substrate_id, parts.tenant_id).origin(KEY_CHAIN)
+    if case["exit"] == 2:
+        with pytest.raises(LedgerDamagedError):
+            judged_trust(origin, log[:-1], policy.keys)
+        return
+    keys = judged_trust(origin, log[:-1], policy.keys).keys(parts.chain)
+    chain = Path(CORPUS / case["inputs"][0]).read_bytes()
+    if case["verdict"] == "PASS":
+        walk(chain, policy.origin, keys)
+        return
+    with pytest.raises(FormatError) as refusal:
+        walk(chain, policy.origin, keys)
+    assert (refusal.value.check, refusal.value.__notes__) == (case["check"], [f"{case['id']}"])
+
+
+def test_the_corpus_has_key_logs() -> None:
+    assert {case["exit"] for case in key_log_cases()} >= {0, 1, 2}
+    assert len(key_log_cases()) > 20
