@@ -141,6 +141,11 @@ class Rotations:
         self._writer, self._ledger, self._checkpoints, self._state = writer, writer.ledger, checkpoints, state
         self._changing = asyncio.Lock()
 
+    @property
+    def trust(self) -> Trust:
+        """Whom the ledger's chains trust now."""
+        return self._key_log.trust
+
     def key_in_force(self, use: KeyUse) -> bytes:
         """Return the public key that signs now."""
         return self._signer(use).public_key

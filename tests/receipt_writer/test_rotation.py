@@ -19,6 +19,8 @@ from receipt_writer.errors import (
     DraftRefusedError,
     EntryNotFoundError,
     KeyFileError,
+    LedgerBehindError,
+    LedgerDamagedError,
     NotPossibleYetError,
     StorageFailedError,
     WriterStoppedError,
@@ -279,6 +281,37 @@ async def test_a_rotation_that_stops_after_any_step_recovers_by_itself(tmp_path:
             break
     assert whole
     assert seen == {(False, 2), (False, 3), (True, 3), (True, 2)}
+
+
+@pytest.mark.parametrize("word", [b'"yearly"', b'"event":"rotated"', b'"chain":"turns","atId":1'])
+async def test_a_start_refuses_a_key_log_that_was_edited(folder: Path, word: bytes) -> None:
+    """RF-29: also under its checkpoint, which spares other chains the signatures."""
+    async with at_work(folder) as service:
+        await service.rotations.rotate("entry", in_force(service), "yearly")
+        await service.checkpoints.write_all_new()
+    log = chain_file(folder, "L3").read_bytes()
+    edited = log.replace(word, word[:-2] + bytes([word[-2] ^ 1]) + word[-1:])
+    assert edited != log
+    chain_file(folder, "L3").write_bytes(edited)
+    with pytest.raises(LedgerDamagedError, match="Entry 3 of the chain keys is not what was recorded"):
+        open_service(folder)
+
+
+async def test_a_start_refuses_a_ledger_whose_key_log_is_gone(folder: Path) -> None:
+    async with at_work(folder) as service:
+        await service.rotations.rotate("entry", in_force(service), "")
+    chain_file(folder, "L3").unlink()
+    with pytest.raises(LedgerBehindError, match="chain keys has 0 bytes"):
+        open_service(folder)
+
+
+async def test_an_old_key_file_is_refused_after_a_rotation(folder: Path) -> None:
+    async with at_work(folder) as service:
+        old = (folder / "entry.key").read_bytes()
+        await service.rotations.rotate("entry", in_force(service), "")
+    (folder / "entry.key").write_bytes(old)
+    with pytest.raises(LedgerDamagedError, match="put back the file or the key that belongs"):
+        open_service(folder)
 
 
 async def test_a_disk_that_fails_during_the_change_ends_the_writer(folder: Path) -> None:

@@ -63,11 +63,9 @@ class Promises:
 
 
 @asynccontextmanager
-async def alive(
-    folder: Path, files: FileSystem, clock: Clock, opened: OpenService = open_service
-) -> AsyncIterator[Service]:
+async def alive(folder: Path, files: FileSystem, clock: Clock) -> AsyncIterator[Service]:
     """Run a writer without its server until the block ends; whether it ends in order is the block's affair."""
-    service = opened(folder, files, clock)
+    service = open_service(folder, files, clock)
     committer = asyncio.create_task(service.writer.run(lambda: None))
     try:
         yield service
@@ -83,9 +81,9 @@ async def leave(service: Service) -> None:
     service.store.close()
 
 
-async def first_life(folder: Path, files: FileSystem, promises: Promises, opened: OpenService = open_service) -> None:
+async def first_life(folder: Path, files: FileSystem, promises: Promises) -> None:
     """Make a ledger, record turns and decisions alone and in groups, sign checkpoints, and stop in the middle."""
-    async with alive(folder, files, Clock(), opened) as service:
+    async with alive(folder, files, Clock()) as service:
         await promises.begin(service, 1)
         await promises.append(service, "L12", decision(1))
         await asyncio.gather(*(promises.append(service, "L12", decision(number)) for number in range(2, 6)))
@@ -100,12 +98,12 @@ async def first_life(folder: Path, files: FileSystem, promises: Promises, opened
         await promises.begin(service, 3)
 
 
-async def second_life(folder: Path, files: FileSystem, promises: Promises, opened: OpenService = open_service) -> None:
+async def second_life(folder: Path, files: FileSystem, promises: Promises) -> None:
     """Recover from a kill in the middle of a write, go on, answer a repeated request, and stop in order."""
     tear(folder, files)
     clock = Clock()
     clock.now_ms += 5_000
-    async with alive(folder, files, clock, opened) as service:
+    async with alive(folder, files, clock) as service:
         await promises.append(service, "L12", decision(8))
         await promises.begin(service, 4)
         await asyncio.gather(*(promises.append(service, "L12", decision(number)) for number in range(9, 13)))
@@ -115,11 +113,11 @@ async def second_life(folder: Path, files: FileSystem, promises: Promises, opene
         await leave(service)
 
 
-async def third_life(folder: Path, files: FileSystem, promises: Promises, opened: OpenService = open_service) -> None:
+async def third_life(folder: Path, files: FileSystem, promises: Promises) -> None:
     """Change both keys, revoke the old one, record the state, go on under the new keys, and stop in the middle."""
     clock = Clock()
     clock.now_ms += 10_000
-    async with alive(folder, files, clock, opened) as service:
+    async with alive(folder, files, clock) as service:
         first = service.rotations.key_in_force("entry")
         promises.take("L3", await service.rotations.rotate("entry", first, "once a year"))
         await promises.append(service, "L12", decision(14))
@@ -204,7 +202,7 @@ class Inspector:
     def _chain_fault(self, folder: Path, service: Service, promised: list[Promise]) -> str:
         for layer in LAYERS_USED:
             try:
-                keys = service.rotations._key_log.trust.keys(LAYERS[layer].chain)
+                keys = service.rotations.trust.keys(LAYERS[layer].chain)
                 entries = self.reader.entries(folder, layer, keys)
             except FormatError as error:
                 return f"the chain of {layer} does not verify: {error}"
