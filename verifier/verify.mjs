@@ -226,7 +226,9 @@ export function ed25519Holds(key, message, signature) {
   return verifySignature(null, message, keyObjects.get(name), signature);
 }
 
-// --- Checks (RF-20), in the norm's order. `before` is the entry of the line before, null when that is malformed.
+// --- Checks (RF-20), in the norm's order. `before` is the entry of the line before, null when that is malformed. A
+// task is a chain to judge: its files (copies of it), layer, tenant, origin and options; the keys trusted for it, and
+// whether any came from outside (`anchored`); its checkpoints; the sizes where tree, time and head are to be noted.
 
 /** SHA-256 of bytes, in a buffer or a latin1 string, as hex or as such a string. */
 const sha256 = (bytes, encoding = 'hex') => createHash('sha256').update(bytes, 'latin1').digest(encoding);
@@ -253,19 +255,38 @@ function isSigned({ key, signature, form, signed, body }, layer) {
   const event = layer === 'L3' ? JSON.parse(body) : {};
   const said = `${body.split(/,"(?:previous|public)KeySignature":"/, 1)[0]}}`;
   const named = [[event.previousKey, event.previousKeySignature], [event.publicKey, event.publicKeySignature]];
-  return named.every(([by, signature]) => !signature || paeHolds(KEY_EVENT, said, by, signature));
+  return named.every(([by, proof]) => !proof || paeHolds(KEY_EVENT, said, by, proof));
 }
 
 const CHECKS = {
   id: (entry, before) => !before || entry.id === before.id + 1, // RF-10: ids count from 1 without gaps
   link: (entry, before) => !before?.hash || entry.link === before.hash, // RF-10: to the entry before, or to the origin
-  tenant: (entry, _, request) => entry.tenant === request.tenant, // RF-10: the origin's, in every entry or in none
+  tenant: (entry, _, task) => entry.tenant === task.tenant, // RF-10: the origin's, in every entry or in none
   hash: (entry) => entry.hash === sha256(entry.body), // RF-7: of the body as stored
   time: (entry, before) => !before || entry.ms >= before.ms, // RF-9: recordedAtMs never decreases
-  key: ({ key, id }, _, { keys }) => // RF-19: from outside, for entries, at this id; without any UNANCHORED says so
-    !keys.length || keys.some((trusted) => trusted.publicKey === key && maySign(trusted, 'entry', id)),
-  signature: (entry, _, request) => !request.full || isSigned(entry, request.layer), // RF-12; not on level chain
+  key: ({ key, id }, _, { anchored, keys }) => // RF-19: from outside, for entries, at this id; else UNANCHORED says so
+    !anchored || keys.some((trusted) => trusted.publicKey === key && maySign(trusted, 'entry', id)),
+  signature: (entry, _, task) => task.options.level === 'chain' || isSigned(entry, task.layer), // RF-12
 };
+
+/** Judges one line after the entry before it: the entry unless malformed, the checks it fails, and their verdict. */
+function judgeLine(line, before, task) {
+  const entry = readLine(line, task.layer);
+  const [name, ...failed] = entry ? [entry.id === before?.id ? 'FORKED' : 'TAMPERED'] : diagnose(line, task.layer);
+  if (entry) for (const check in CHECKS) if (!CHECKS[check](entry, before, task)) failed.push(check);
+  return { entry, name, failed };
+}
+
+/** Whom a chain trusts after one more event of the key log; no range ever becomes wider (RF-28). */
+function ringAfter(ring, { event, use, publicKey, previousKey, chains }, chain) {
+  const at = chains.find((row) => row.chain === chain)?.atId ?? 1;
+  const known = ring.some((key) => key.publicKey === previousKey && maySign(key, use, at));
+  if (event === 'created' || (event === 'rotated' && !known)) return ring;
+  const ends = (key) => key.use === use && key.publicKey === (previousKey ?? publicKey);
+  const kept = ring.filter((key) => !ends(key) || key.fromId < at)
+    .map((key) => (ends(key) ? { ...key, toId: Math.min(key.toId ?? Infinity, at - 1) } : key));
+  return event === 'rotated' ? [...kept, { publicKey, use, fromId: at, toId: null }] : kept;
+}
 
 // --- Blocks: the file flows through, never whole in memory. Workers judge blocks, this thread joins the findings.
 
@@ -286,34 +307,39 @@ export function rootOf(tree) {
   return Buffer.from(hashes.reduceRight((right, left) => node(left, right)), 'latin1').toString('hex');
 }
 
+const verdict = (name, check = null, id = null, offset = null) => ({ name, id, check, offset });
+
 /** What lines showed: those of a block, or of the whole file once its blocks are joined. */
 const noFindings = () => ({
   bad: null, first: null, last: null, entries: 0, faults: {}, keys: {}, lines: 0, tree: [], fileBytes: 0, tornBytes: 0,
-  met: { 0: { tree: [], ms: 0 } }, // tree and time at the sizes asked for
+  met: {}, // tree, time and head at the sizes asked for
 });
 const count = (counts, name, more = 1) => { counts[name] = (counts[name] ?? 0) + more; };
 
 /** Judges a block of whole lines, the first of them the line before the block unless that is line 1; in any thread. */
-function judgeBlock(buffers, { number, offset, turn, end }, request) {
+function judgeBlock(buffers, { number, offset, turn, end }, task) {
   const [found, lines] = [noFindings(), buffers[turn].latin1Slice(0, end).split('\n').slice(0, -1)];
-  let entry = number === 1 ? genesis(request.origin) : readLine(lines.shift(), request.layer);
+  let before = number === 1 ? genesis(task.origin) : readLine(lines.shift(), task.layer);
   for (const line of lines) {
-    const before = entry;
-    entry = readLine(line, request.layer);
-    const [name, ...failed] = entry ? [entry.id === before?.id ? 'FORKED' : 'TAMPERED'] : diagnose(line, request.layer);
+    const { entry, name, failed } = judgeLine(line, before, task);
     if (entry) {
-      for (const check in CHECKS) if (!CHECKS[check](entry, before, request)) failed.push(check);
       [found.first, found.last] = [found.first ?? entry, entry];
       found.entries += 1;
       count(found.keys, entry.key);
     }
     for (const check of failed) count(found.faults, check);
-    if (failed.length) found.bad ??= { name, id: entry?.id ?? number, check: failed[0], offset };
+    if (failed.length) found.bad ??= verdict(name, failed[0], entry?.id ?? number, offset);
+    else if (task.layer === 'L3') { // each event decides whose line may be next
+      const event = JSON.parse(entry.body);
+      task.keys = ringAfter(task.keys, event, 'keys');
+      for (const chain in task.rings) task.rings[chain] = ringAfter(task.rings[chain], event, chain);
+    }
     grow(found.tree, sha256(`\x00${line}`, 'latin1'), 0, number);
-    if (request.sizes.has(number)) found.met[number] = { tree: [...found.tree], ms: entry?.ms ?? 0 };
-    [number, offset] = [number + 1, offset + line.length + 1];
+    if (task.sizes.has(number)) found.met[number] = { tree: [...found.tree], ms: entry?.ms ?? 0, head: entry?.hash };
+    [before, number, offset] = [entry, number + 1, offset + line.length + 1];
+    found.lines += 1;
+    if (failed.length && task.options['stop-early']) break;
   }
-  found.lines = lines.length;
   return found;
 }
 
@@ -324,7 +350,7 @@ function join(found, block) {
     for (const [height, hash] of subtrees) grow(tree, hash, height);
     return tree;
   };
-  for (const [size, { tree, ms }] of Object.entries(block.met)) found.met[size] ??= { tree: joined(tree), ms };
+  for (const [size, mark] of Object.entries(block.met)) found.met[size] = { ...mark, tree: joined(mark.tree) };
   for (const [key, n] of Object.entries(block.keys)) {
     if (key in found.keys || Object.keys(found.keys).length < MAX_KEYS_LISTED) count(found.keys, key, n);
   }
@@ -339,38 +365,49 @@ function join(found, block) {
 
 const BREAK = 0x0a; // the only line break (RF-1)
 
+/** Where reading stands: bytes read, number and offset of the next line, the line before it and what is no line yet. */
+const readerOf = (file) => ({ file, size: 0, number: 1, offset: 0, before: 0, tail: Buffer.alloc(0) });
+
 /**
- * Cuts a file into blocks of whole lines and notes its size and torn tail. A block stands in the next of the buffers,
- * up to `end`, and begins with the line before it, which its first link is held against.
+ * Reads on to the end of a file in blocks of whole lines. A block stands in the next of the buffers, up to `end`, and
+ * begins with the line before it, which its first link is held against.
  */
-function* readBlocks(chain, found = noFindings(), buffers = [Buffer.allocUnsafe(BLOCK_BYTES)]) {
-  const file = fs.openSync(chain);
-  let [number, offset, before, fill, turn] = [1, 0, 0, 0, 0]; // `before`: bytes of the line before, its break included
+function* readBlocks(reader, buffers) {
+  const [file, goesOn] = [fs.openSync(reader.file), reader.size > 0];
+  let [buffer, fill, turn] = [buffers[0], reader.tail.copy(buffers[0]), 0];
   try {
-    for (let buffer = buffers[0]; ;) {
-      const size = fs.readSync(file, buffer, fill, BLOCK_BYTES - fill, null);
+    for (;;) {
+      const size = fs.readSync(file, buffer, fill, BLOCK_BYTES - fill, goesOn ? reader.size : null);
       if (!size) break;
-      [found.fileBytes, fill] = [found.fileBytes + size, fill + size];
-      const end = Math.max(before, buffer.subarray(0, fill).lastIndexOf(BREAK) + 1);
-      if (end > before) {
+      [reader.size, fill] = [reader.size + size, fill + size];
+      const end = Math.max(reader.before, buffer.subarray(0, fill).lastIndexOf(BREAK) + 1);
+      // More of an endless line would not change how it is judged, so that much is kept of the tail, and below.
+      const [whole, kept] = [end > reader.before, Math.min(fill, end + MAX_LINE_BYTES + 1)];
+      if (whole) {
+        const { number, offset } = reader;
+        for (let at = reader.before; at < end; reader.number += 1) at = buffer.indexOf(BREAK, at) + 1;
+        reader.offset = reader.size - (fill - end);
         yield { number, offset, turn, end };
-        for (let at = before; at < end; number += 1) at = buffer.indexOf(BREAK, at) + 1;
-        offset = found.fileBytes - (fill - end);
       }
-      // More of an endless line would not change how it is judged, here and below.
-      fill = Math.min(fill, end + MAX_LINE_BYTES + 1);
-      if (end > before) {
-        const start = Math.max(buffer.subarray(0, end - 1).lastIndexOf(BREAK) + 1, end - MAX_LINE_BYTES - 2);
-        turn = (turn + 1) % buffers.length;
-        buffer.copy(buffers[turn], 0, start, fill);
-        [buffer, before, fill] = [buffers[turn], end - start, fill - start];
-      }
+      const start = whole && Math.max(buffer.subarray(0, end - 1).lastIndexOf(BREAK) + 1, end - MAX_LINE_BYTES - 2);
+      if (whole) turn = (turn + 1) % buffers.length;
+      if (whole) buffer.copy(buffers[turn], 0, start, kept);
+      [buffer, fill, reader.before] = [buffers[turn], kept - start, end - start];
     }
-    found.tornBytes = found.fileBytes - offset;
+    reader.tail = Buffer.from(buffer.subarray(0, fill));
   } finally {
     fs.closeSync(file);
   }
 }
+
+/** The whole lines of a file. */
+function* readLines(file) {
+  const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+  for (const { number, end } of readBlocks(readerOf(file), [buffer])) {
+    yield* buffer.latin1Slice(0, end).split('\n').slice(number === 1 ? 0 : 1, -1);
+  }
+}
+
 /** Starts a thread that judges blocks in the order in which it is given them. */
 function startWorker(workerData) {
   const worker = new Worker(SELF, { workerData, resourceLimits: { maxYoungGenerationSizeMb: 4 } }); // stay small
@@ -380,39 +417,41 @@ function startWorker(workerData) {
   return { judge, stop: () => worker.terminate() };
 }
 
-/** Reads and judges one chain file, in several threads when it is big; throws when it cannot be read. */
-async function examine(chain, request) {
-  const [found, window] = [noFindings(), []];
-  const threads = request.threads ?? (fs.statSync(chain).size < PARALLEL_BYTES ? 1 : os.cpus().length);
+/** Judges what a file holds beyond what has been read of it, in several threads when that is much. */
+async function examine(reader, task, found, session) {
+  const [{ size }, asked, early] = [fs.statSync(reader.file), task.options.workers, task.options['stop-early']];
+  const alone = task.layer === 'L3' || !(asked || size - reader.size >= PARALLEL_BYTES);
+  const threads = alone ? 1 : asked || os.cpus().length;
   const newBuffer = () => Buffer.from(new SharedArrayBuffer(BLOCK_BYTES));
   const buffers = Array.from({ length: threads > 1 ? 2 * threads : 1 }, newBuffer); // a worker judges one, one waits
-  const start = () => startWorker({ receipts: { request, shared: buffers.map(({ buffer }) => buffer) } });
-  const pool = threads > 1 ? Array.from({ length: threads }, start) : [];
-  for (const block of readBlocks(chain, found, buffers)) {
-    window.push(pool.length ? pool[block.turn % threads].judge(block) : judgeBlock(buffers, block, request));
-    if (window.length === buffers.length) join(found, await window.shift()); // frees the buffer that is filled next
+  const start = () => startWorker({ receipts: { task, shared: buffers.map(({ buffer }) => buffer) } });
+  const [pool, window] = [threads > 1 ? Array.from({ length: threads }, start) : [], []];
+  const joinNext = async () => {
+    const block = await window.shift();
+    if (!(early && found.bad)) join(found, block);
+  };
+  for (const block of readBlocks(reader, buffers)) {
+    window.push(pool.length ? pool[block.turn % threads].judge(block) : judgeBlock(buffers, block, task));
+    if (window.length === buffers.length) await joinNext(); // which frees the buffer that is filled next
+    showProgress(session, reader.offset, size, found.lines);
+    if ((early && found.bad) || session.stopped) break;
   }
-  for (const judged of window) join(found, await judged);
+  while (window.length) await joinNext();
   pool.forEach((worker) => worker.stop());
-  return found;
-}
-
-/** The lines of a file, in blocks. */
-function* readLines(chain) {
-  const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
-  for (const { number, end } of readBlocks(chain, noFindings(), [buffer])) {
-    const lines = buffer.latin1Slice(0, end).split('\n').slice(number === 1 ? 0 : 1, -1);
-    yield { number, lines };
-  }
+  const ended = (early && found.bad) || session.stopped;
+  found.fileBytes = ended ? Math.max(size, reader.size) : reader.size;
+  found.tornBytes = ended ? 0 : reader.size - reader.offset;
 }
 
 /** The id at which two sound copies first differ; null when they agree as far as both go. */
-function findFork(chain, copy) {
+function findFork(file, copy) {
   const twins = readLines(copy);
-  for (const { number, lines } of readLines(chain)) {
-    const others = twins.next().value?.lines ?? [];
-    const at = lines.findIndex((line, i) => i < others.length && line !== others[i]);
-    if (at >= 0) return twins.return(number + at).value;
+  let id = 0;
+  for (const line of readLines(file)) {
+    const twin = twins.next();
+    id += 1;
+    if (twin.done) return null;
+    if (twin.value !== line) return twins.return(id).value;
   }
   return twins.return(null).value;
 }
@@ -435,6 +474,11 @@ const NOTE = new RegExp( // C2SP signed-note: text, an empty line, signatures
 /** Something given cannot be used; the message says what and why. */
 class UsageError extends Error {}
 
+/** Refuses what was given unless something holds. */
+function expect(holds, sentence) {
+  if (!holds) throw new UsageError(sentence);
+}
+
 /** Reads a policy's origin, chain, tenant and keys; throws UsageError for anything but exactly a policy. */
 function readPolicy(file) {
   const sorted = (members) => Object.fromEntries(Object.entries(members).sort());
@@ -449,16 +493,29 @@ function readPolicy(file) {
     if (once && exact) policy = sorted({ quorum: 0, witnesses: [], ...told, keys });
   } catch { /* an empty policy is none */ }
   const [, origin, chain, tenant, quorum] = POLICY.exec(JSON.stringify(policy)) ?? [];
-  if (quorum !== '0') throw new UsageError(`${file}: ${POLICY_FORM}`);
+  expect(quorum === '0', `${file}: ${POLICY_FORM}`);
   return { origin, chain, tenant, keys };
 }
 
-/** Reads size and root of a checkpoint that a key of the policy signed for its origin (RF-17); else UsageError. */
-function readCheckpoint(file, { origin, keys }) {
-  const [, text, log, size, root, lines] = NOTE.exec(fs.readFileSync(file, 'latin1')) ?? [];
-  if (!text || log !== origin) {
-    throw new UsageError(`${file}: it is not a signed checkpoint of ${origin || 'a log that a policy names'}`);
-  }
+/** Reads the policies given, those of a folder by name. */
+function readPolicies(given) {
+  const policies = given.flatMap((place) => {
+    if (!isFolder(place)) return [place];
+    const names = fs.readdirSync(place).filter((name) => /^policy-[^]*[.]json$/.test(name)).sort();
+    expect(names.length, `${place}: there is no policy in this folder, no file such as policy-decisions.json`);
+    return names.map((name) => path.join(place, name));
+  }).map(readPolicy);
+  const places = new Set(policies.map(({ chain, tenant }) => `${chain}/${tenant}`));
+  expect(places.size === policies.length, 'two policies are for one chain of one tenant; give one');
+  return policies;
+}
+
+const logOf = (note) => note.split('\n', 1)[0];
+
+/** Size and root of a checkpoint that a key of the task signed for its origin (RF-17); else UsageError. */
+function readNote(file, note, { origin, keys }) {
+  const [, text, log, size, root, lines] = NOTE.exec(note) ?? [];
+  expect(text && log === origin, `${file}: it is not a signed checkpoint of ${origin || 'a log that a policy names'}`);
   const ours = lines.split('\n').map((line) => line.split(' ')).filter(([, name]) => name === log);
   const holds = keys.filter((key) => maySign(key, 'checkpoint', Math.max(Number(size), 1))).flatMap(({ publicKey }) => {
     const key = bytesOf(publicKey);
@@ -466,45 +523,65 @@ function readCheckpoint(file, { origin, keys }) {
     const blobs = ours.map(([, , blob]) => bytesOf(blob)).filter((blob) => blob.toString('hex', 0, 4) === id);
     return blobs.map((blob) => ed25519Holds(key, Buffer.from(text, 'latin1'), blob.subarray(4)));
   });
-  const signed = holds.length && holds.every(Boolean);
-  if (!signed) throw new UsageError(`${file}: no checkpoint key of the policy signed it`);
+  expect(holds.length && holds.every(Boolean), `${file}: no checkpoint key of the policy signed it`);
   return { size: Number(size), root: bytesOf(root).toString('hex') };
+}
+
+/** Adds a checkpoint to a task. */
+function addCheckpoint(task, file, note) {
+  const checkpoint = readNote(file, note, task);
+  task.checkpoints.push(checkpoint);
+  task.sizes.add(checkpoint.size);
+}
+
+/** The keys a key log starts from: a policy's ranges for entries are about its own chain (RF-29). */
+const endless = (ring) => ring.map((key) => (key.use === 'entry' ? { ...key, fromId: 1, toId: null } : key));
+
+/** Leads a task's keys on by the key log, once that passes by itself under the same policy (RF-28, RF-29). */
+async function followKeyLog(file, task, notes, session) {
+  const [substrate, , tenant] = task.origin.split('/');
+  const chain = Object.keys(LAYERS).find((name) => LAYERS[name] === task.layer) ?? '';
+  const log = {
+    ...task, files: [file], layer: 'L3', origin: task.origin && `${substrate}/keys/${tenant}`,
+    keys: endless(task.keys), rings: { [chain]: task.keys }, checkpoints: [], sizes: new Set(),
+    options: { ...task.options, level: 'full', 'stop-early': false, maxAgeMs: null, minEntries: 0 },
+  };
+  for (const [name, note] of notes) if (log.origin && logOf(note) === log.origin) addCheckpoint(log, name, note);
+  const found = noFindings();
+  await examine(readerOf(file), log, found, session);
+  const { name, id, check } = decide(log, [found], null, 0);
+  const where = `${name}${id ? `, id ${id}` : ''}${check ? `, check ${check}` : ''}`;
+  expect(name === 'PASS', `${file}: this key log is no evidence, its verdict is ${where}`);
+  [task.keyLog, task.keys] = [true, log.rings[chain]];
 }
 
 // --- Verdict (RF-22): the earliest bad line of the first copy that has one; else the first that applies of the table.
 
-/** Takes layer and tenant from the first line that can be read, where neither policy nor option gave them. */
-function settle(request) {
-  for (const chain of request.origin ? [] : request.chains) {
-    for (const { lines } of readLines(chain)) {
-      for (const line of lines) {
-        const layer = (request.layer ? [request.layer] : Object.keys(GRAMMARS)).find((name) => readLine(line, name));
-        if (layer) return { ...request, layer, tenant: readLine(line, layer).tenant };
-      }
-    }
-  }
-  return request;
-}
+const firstOf = (applies) => applies.find(([holds]) => holds)?.[1] ?? verdict('PASS');
 
 /** Whether the chain reaches a checkpoint's size and every copy that does has its root there (RF-17). */
-const meets = (copies, { size, root }) =>
-  size in copies[0].met && copies.every((copy) => !copy.met[size] || rootOf(copy.met[size].tree) === root);
+function meets(copies, { size, root }) {
+  const rootAt = (copy) => (size === 0 ? rootOf([]) : copy.met[size] && rootOf(copy.met[size].tree));
+  return rootAt(copies[0]) !== undefined && copies.every((copy) => (rootAt(copy) ?? root) === root);
+}
 
-/** The first verdict that applies. */
-function decide(request, copies, fork, nowMs) {
-  const [chain, torn] = [copies[0], copies.find((copy) => copy.tornBytes)];
-  const newest = Math.max(0, ...request.checkpoints.map(({ size }) => size));
-  const fresh = request.maxAgeMs === null || (newest && nowMs - (chain.met[newest]?.ms ?? 0) <= request.maxAgeMs);
-  const verdict = (name, check = null, id = null, offset = null) => ({ name, id, check, offset });
-  const bad = copies.find((copy) => copy.bad)?.bad;
-  if (bad) return bad;
-  if (!request.keys.length) return verdict('UNANCHORED');
-  if (newest > chain.lines) return verdict('TRUNCATED', 'checkpoint');
-  if (request.minEntries > chain.lines) return verdict('TRUNCATED', 'min-entries');
-  if (!request.checkpoints.every((signed) => meets(copies, signed))) return verdict('FORKED', 'checkpoint');
-  if (fork) return verdict('FORKED', 'copies', fork);
-  if (torn) return verdict('TORN_TAIL', 'framing', null, torn.fileBytes - torn.tornBytes);
-  return fresh ? verdict('PASS') : verdict('STALE', 'max-age');
+/** The first verdict that applies; `lost` is what was seen of the whole file, by whatever key. */
+function decide({ anchored, checkpoints, options }, copies, fork, nowMs, lost = null) {
+  const [chain, bad] = [copies[0], copies.find((copy) => copy.bad)?.bad];
+  const torn = copies.find((copy) => copy.tornBytes);
+  const newest = Math.max(0, ...checkpoints.map(({ size }) => size));
+  const fresh = newest && nowMs - (chain.met[newest]?.ms ?? 0) <= options.maxAgeMs;
+  return firstOf([
+    [bad, bad],
+    [lost, lost],
+    [!anchored, verdict('UNANCHORED')],
+    [newest > chain.lines, verdict('TRUNCATED', 'checkpoint')],
+    [options.minEntries > chain.lines, verdict('TRUNCATED', 'min-entries')],
+    [!checkpoints.every((signed) => meets(copies, signed)), verdict('FORKED', 'checkpoint')],
+    [fork !== null, verdict('FORKED', 'copies', fork)],
+    [torn, verdict('TORN_TAIL', 'framing', null, torn ? torn.fileBytes - torn.tornBytes : null)],
+    [options.maxAgeMs !== null && !fresh, verdict('STALE', 'max-age')],
+  ]);
 }
 
 // --- Report: numbers, hashes, times and words of this file, never an entry's text, so that no terminal obeys it.
@@ -513,135 +590,599 @@ const LABELS = {
   id: 'Ids contiguous', link: 'Hash chain', tenant: 'One tenant', hash: 'Body hashes', time: 'Timestamps',
   key: 'Trust anchor', signature: 'Signatures',
 };
+const MARKS = { true: 'ok    ', false: 'FAIL  ', null: '-     ' };
+const NO_KEY = 'No key was given from outside: anyone can write a chain that carries its own key.';
+const NO_SIGNATURES = 'Level chain does not check signatures: a forged one passes unseen.';
+const NO_POLICY_FITS = 'None of the policies given is for this chain.';
+const LIMITS = `What a PASS does not prove: that a record is true, that every act was recorded, that the clock was right
+before the first anchor, or (without a checkpoint) that nothing was cut from the end.
+`;
 
-const entryKeys = (request) => request.keys.filter(({ use }) => use === 'entry').map(({ publicKey }) => publicKey);
+const printable = (file) => path.basename(file).replace(/[^ -~]/gu, '?');
+const holding = (notes) => notes.filter(([holds]) => holds).map(([, note]) => note);
+const told = ({ name, id, check, offset }) => ({ verdict: name, exit: EXITS.indexOf(name), id, check, offset });
+const entryKeys = ({ keys }) => keys.filter(({ use }) => use === 'entry');
 
-/** The report's members; head and root are null when a bad line leaves them without meaning. */
-function summarise(request, copies, fork, { name, id, check, offset }) {
-  const [[chain, copy], sound] = [copies, !copies.some(({ bad }) => bad)];
-  const listed = new Set([...entryKeys(request), ...Object.keys(chain.keys)]);
-  const compared = !sound ? 'not compared' : fork ? `they differ at id ${fork}` : 'they agree';
-  return {
-    verdict: name, exit: EXITS.indexOf(name), id, check, offset,
+/** The keys, the trusted first, with their entries; with their ranges once a key log has changed these. */
+function keysTold(task, counts) {
+  const known = entryKeys(task);
+  const fact = (key) => ({ fingerprint: sha256(bytesOf(key)), entries: counts[key] ?? 0 });
+  const ranges = (key) => known.filter(({ publicKey }) => publicKey === key).map(({ fromId, toId }) => [fromId, toId]);
+  const listed = new Set([...known.map(({ publicKey }) => publicKey), ...Object.keys(counts)]);
+  return [...listed].map((key) => (task.keyLog ? { ...fact(key), ranges: ranges(key) } : fact(key)));
+}
+
+/** The lines a page begins with. */
+const opening = (title, label, { files, origin, layer, tenant, options }, bytes) => [
+  `RECEIPT ${title} VERIFICATION\n`,
+  `${label.padEnd(18)}${printable(files[0])}, ${bytes} bytes`,
+  `Origin            ${origin || 'not given'}`,
+  `Layer, tenant     ${layer || 'not known'}, ${tenant}`,
+  `Level             ${options.level}\n`,
+];
+
+/** A line a check, and a line a key. */
+function checkLines(task, checks, faults, entries, keys) {
+  const skipped = [task.anchored || 'key', task.options.level !== 'chain' || 'signature'];
+  const trusted = new Set(entryKeys(task).map(({ publicKey }) => publicKey)).size; // these are listed first
+  const span = ([start, end]) => (end === null ? `from ${start} on` : `from ${start} to ${end}`);
+  return [
+    ...checks.map((check) => LABELS[check].padEnd(18) + (skipped.includes(check) ? '-     not checked'
+      : `${MARKS[!faults[check]]}${entries - (faults[check] ?? 0)}/${entries}`)),
+    ...keys.map((key, i) => {
+      const ranges = (key.ranges ?? []).map(span).join(' and ');
+      const known = `${i < trusted ? 'trusted' : 'not trusted'}${ranges && ` ${ranges}`}`;
+      return `  key ${key.fingerprint} ${known}, ${key.entries} entries`;
+    }),
+  ];
+}
+
+/** The lines a page ends with. */
+function closing(report) {
+  const where = ['id', 'check', 'offset'].filter((name) => report[name] !== null);
+  const words = where.map((name) => `, ${name} ${report[name]}`).join('');
+  const line = `VERDICT           ${report.verdict} (exit ${report.exit})${words}\n`;
+  return [line, ...report.notes.map((note) => `Note: ${note}`), LIMITS];
+}
+
+// --- A chain.
+
+/** Judges a chain and its copies. */
+async function judgeChain(given, session) {
+  let [task, copies, lost, notes] = [given, [], null, []];
+  if (task.options.follow) [task, copies, lost, notes] = await follow(given, session);
+  else {
+    const tasks = task.files.map(() => ({ ...given })); // a key log changes its task's keys
+    for (const [i, file] of task.files.entries()) {
+      copies.push(noFindings());
+      await examine(readerOf(file), tasks[i], copies[i], session);
+    }
+      [task] = tasks;
+  }
+  const sound = !copies.some(({ bad }) => bad);
+  const forks = task.files.slice(1).map((copy) => findFork(task.files[0], copy)).filter((id) => id !== null);
+  const fork = forks.length ? Math.min(...forks) : null;
+  const repeated = task.options.unique && sound ? findRepeat(task.files[0], task.layer, copies[0].lines) : null;
+  if (repeated !== null) lost ??= verdict('TAMPERED', 'unique', repeated);
+  return { task, copies, sound, fork, repeated, notes, verdict: decide(task, copies, fork, session.nowMs, lost) };
+}
+
+/** The report of a chain: its members, head and root null when a bad line leaves them without meaning; and its page. */
+function reportChain({ task, copies, sound, fork, repeated, notes, verdict: decided }) {
+  const [chain, { options }] = [copies[0], task];
+  const compared = !sound ? 'not compared' : fork !== null ? `they differ at id ${fork}` : 'they agree';
+  const nth = (i) => ['The second copy', 'The third copy'][i] ?? `Copy ${i + 2}`;
+  const report = {
+    ...told(decided),
     entries: chain.entries,
-    signatures: request.full ? chain.entries - (chain.faults.signature ?? 0) : 0,
+    signatures: options.level === 'full' ? chain.entries - (chain.faults.signature ?? 0) : 0,
     headHash: (sound && chain.last?.hash) || null,
     rootHash: sound ? rootOf(chain.tree) : null,
     earliest: chain.first?.iso ?? null,
     latest: chain.last?.iso ?? null,
-    keys: [...listed].map((key) => ({ fingerprint: sha256(bytesOf(key)), entries: chain.keys[key] ?? 0 })),
-    checkpoints: request.checkpoints.map((signed) => ({ size: signed.size, ok: sound ? meets(copies, signed) : null })),
+    keys: keysTold(task, chain.keys),
+    checkpoints: task.checkpoints.map((signed) => ({ size: signed.size, ok: sound ? meets(copies, signed) : null })),
     anchor: null,
-    notes: [
-      !request.keys.length && 'No key was given from outside: anyone can write a chain that carries its own key.',
-      !request.origin && 'No policy named the origin: the first link was not held against a genesis hash.',
-      !request.checkpoints.length && 'No checkpoint was given: entries cut from the end cannot be seen.',
-      !request.full && 'Level chain does not check signatures: a forged one passes unseen.',
-      chain.tornBytes && `${chain.tornBytes} bytes after the last line break are a torn tail, not judged.`,
-      copy && `The second copy has ${copy.lines} lines, ${copy.bad ? 'some bad' : 'none bad'}; ${compared}.`,
-    ].filter(Boolean),
+    notes: holding([
+      [!task.anchored, NO_KEY],
+      [task.unfit, NO_POLICY_FITS],
+      [!task.origin, 'No policy named the origin: the first link was not held against a genesis hash.'],
+      [!task.checkpoints.length, 'No checkpoint was given: entries cut from the end cannot be seen.'],
+      [options.level === 'chain', NO_SIGNATURES],
+      [options['stop-early'] && !sound, 'Judging stopped at the first bad line; what follows it was not read.'],
+      [chain.tornBytes, `${chain.tornBytes} bytes after the last line break are a torn tail, not judged.`],
+      ...notes.map((note) => [true, note]),
+      ...copies.slice(1).map(({ lines, bad }, i) =>
+        [true, `${nth(i)} has ${lines} lines, ${bad ? 'some bad' : 'none bad'}; ${compared}.`]),
+    ]),
   };
-}
-
-/** Lays the report out for a person. */
-function page(request, chain, report) {
-  const [n, faults, trusted] = [chain.entries, chain.faults, new Set(entryKeys(request)).size];
-  const skipped = [request.keys.length || 'key', request.full || 'signature'];
-  const words = { true: 'ok    ', false: 'FAIL  ', null: '-     ' };
   const met = { true: 'met', false: 'not met', null: 'not compared' };
-  const told = ['id', 'check', 'offset'].filter((name) => report[name] !== null);
-  const where = told.map((name) => `, ${name} ${report[name]}`).join('');
-  return [
-    'RECEIPT CHAIN VERIFICATION\n',
-    `Chain file        ${path.basename(request.chains[0]).replace(/[^ -~]/gu, '?')}, ${chain.fileBytes} bytes`,
-    `Origin            ${request.origin || 'not given'}`,
-    `Layer, tenant     ${request.layer || 'not known'}, ${request.tenant}`,
-    `Level             ${request.full ? 'full' : 'chain'}\n`,
-    `Entries           ok    ${n}`,
-    `Malformed lines   ${words[chain.lines === n]}${chain.lines - n}`,
-    ...Object.entries(LABELS).map(([check, label]) => label.padEnd(18) + (skipped.includes(check) ? '-     not checked'
-      : `${words[!faults[check]]}${n - (faults[check] ?? 0)}/${n}`)),
-    ...report.keys.map((key, i) => // the trusted are listed first
-      `  key ${key.fingerprint} ${i < trusted ? 'trusted' : 'not trusted'}, ${key.entries} entries`),
-    ...report.checkpoints.map(({ size, ok }) => `Checkpoint        ${words[ok]}size ${size}, ${met[ok]}`),
+  const alone = repeated === null ? `${MARKS.true}${chain.entries}` : `${MARKS.false}repeated at id ${repeated}`;
+  const text = [
+    ...opening('CHAIN', 'Chain file', task, chain.fileBytes),
+    `Entries           ok    ${chain.entries}`,
+    `Malformed lines   ${MARKS[chain.lines === chain.entries]}${chain.lines - chain.entries}`,
+    ...checkLines(task, Object.keys(CHECKS), chain.faults, chain.entries, report.keys),
+    ...(options.unique ? [`Unique ids        ${sound ? alone : '-     not compared'}`] : []),
+    ...report.checkpoints.map(({ size, ok }) => `Checkpoint        ${MARKS[ok]}size ${size}, ${met[ok]}`),
     ...(report.checkpoints.length ? [] : ['Checkpoints       -     none given, so a cut tail cannot be seen']),
     'Anchor age        -     no anchor given\n',
     `Head hash         ${report.headHash ?? 'none'}`,
     `Root hash         ${report.rootHash ?? 'none'}`,
     `Earliest          ${report.earliest ?? 'none'}`,
     `Latest            ${report.latest ?? 'none'}\n`,
-    `VERDICT           ${report.verdict} (exit ${report.exit})${where}\n`,
-    ...report.notes.map((note) => `Note: ${note}`),
-    'What a PASS does not prove: that a record is true, that every act was recorded, that the clock was right',
-    'before the first anchor, or (without a checkpoint) that nothing was cut from the end.\n',
-  ].join('\n');
+    ...closing(report),
+  ];
+  return { name: printable(task.files[0]), report, text: text.join('\n') };
+}
+
+// --- A state (RF-30): one line of the chain `state`, and what it says of every other chain.
+
+/** The beginning of a file, as latin1. */
+function readStart(file, bytes) {
+  const [opened, buffer] = [fs.openSync(file), Buffer.allocUnsafe(bytes)];
+  try {
+    let fill = 0;
+    for (let size = 1; size; fill += size) size = fs.readSync(opened, buffer, fill, bytes - fill, null);
+    return buffer.latin1Slice(0, fill);
+  } finally {
+    fs.closeSync(opened);
+  }
+}
+
+/** Reads a state.json: its content, its line, and the entry in it, null when its line is not one. */
+function readState(file) {
+  const content = readStart(file, MAX_LINE_BYTES + 2);
+  const line = content.endsWith('\n') ? content.slice(0, -1) : content;
+  return { content, line, entry: readLine(line, 'L1') };
+}
+
+/** What a state says of each chain; of its own that it ends here. */
+const rowsOf = (entry) => (entry ? [
+  ...JSON.parse(entry.body).chains, { chain: 'state', size: entry.id, rootHash: null, headHash: entry.hash },
+] : []);
+
+/** How a chain stands to its row in a state. */
+function compare({ size, rootHash, headHash }, judged) {
+  if (!judged?.sound) return judged ? 'not compared' : 'not given';
+  const found = judged.copies[0];
+  if (found.lines < size) return 'shorter';
+  const { tree, head } = size ? found.met[size] : { tree: [], head: genesis(judged.task.origin).hash || headHash };
+  return [null, rootOf(tree)].includes(rootHash) && head === headHash ? 'met' : 'another root or head';
+}
+
+/** The members of a report about one entry alone. */
+const singleTold = (task, entry, failed) => ({
+  entries: Number(entry !== null),
+  signatures: Number(entry !== null && task.options.level === 'full' && !failed.includes('signature')),
+  entryHash: entry && !failed.length ? entry.hash : null,
+  recordedAt: entry?.iso ?? null,
+  keys: keysTold(task, entry ? { [entry.key]: 1 } : {}),
+});
+
+/** The first lines of a page about one entry alone. */
+function singlePage(title, label, task, entry, failed, report) {
+  const faults = Object.fromEntries(failed.map((check) => [check, 1]));
+  const checks = entry ? ['tenant', 'hash', 'key', 'signature'] : [];
+  return [
+    ...opening(title, label, task, fs.statSync(task.files[0]).size),
+    `Entry             ${entry ? `ok    id ${entry.id}, recorded ${entry.iso}` : `FAIL  ${failed[0]}`}`,
+    ...checkLines(task, checks, faults, 1, report.keys),
+  ];
+}
+
+/** Judges a state by itself and against the chains that were given. */
+function reportState(task, judged) {
+  const { content, line } = readState(task.files[0]);
+  const { entry, name, failed } = judgeLine(line, null, task);
+  const rows = rowsOf(entry)
+    .map((row) => ({ ...row, word: compare(row, judged.get(`${LAYERS[row.chain] ?? ''} ${task.tenant}`)) }))
+    .map((row) => ({ ...row, word: failed.length ? 'not compared' : row.word }))
+    .filter(({ rootHash, word }) => rootHash !== null || word !== 'not given')
+    .map((row) => ({ ...row, ok: { met: true, shorter: false, 'another root or head': false }[row.word] ?? null }));
+  const having = (word) => rows.filter((row) => row.word === word);
+  const missing = having('not given').map(({ chain }) => chain).join(', ');
+  const report = {
+    ...told(firstOf([
+      [!content.endsWith('\n'), verdict('TORN_TAIL', 'framing', null, 0)],
+      [failed.length, verdict(name, failed[0], entry?.id ?? null, 0)],
+      [!task.anchored, verdict('UNANCHORED')],
+      [having('shorter').length, verdict('TRUNCATED', 'state')],
+      [having('another root or head').length, verdict('FORKED', 'state')],
+    ])),
+    ...singleTold(task, entry, failed),
+    chains: rows.map(({ chain, size, ok }) => ({ chain, size, ok })),
+    notes: holding([
+      [!task.anchored, NO_KEY],
+      [task.unfit, NO_POLICY_FITS],
+      [task.options.level === 'chain', NO_SIGNATURES],
+      [missing, `These chains were not given, so their rows were compared with nothing: ${missing}.`],
+    ]),
+  };
+  const text = [
+    ...singlePage('STATE', 'State file', task, entry, failed, report),
+    ...rows.map(({ chain, size, ok, word }) => `  ${chain.padEnd(16)}${MARKS[ok]}size ${size}, ${word}`),
+    `\nEntry hash        ${report.entryHash ?? 'none'}\n`,
+    ...closing(report),
+  ];
+  return { name: printable(task.files[0]), report, text: text.join('\n') };
+}
+
+// --- A proof of one entry (RF-32): the entry, its path up the tree, and the checkpoint there.
+
+const [PROOF_TITLE, MAX_PROOF_BYTES] = ['c2sp.org/tlog-proof@', 1 << 20];
+const PROOF = new RegExp(
+  `^c2sp[.]org/tlog-proof@v1\nextra (${BASE64})\nindex (0|[1-9][0-9]{0,15})\n((?:${BASE64_32}\n){0,63})\n([^]*)$`,
+);
+
+/** Reads a C2SP tlog-proof that carries its line; nothing is judged yet. */
+function readProof(file) {
+  const [, extra = '', index, hashes, note = ''] = PROOF.exec(readStart(file, MAX_PROOF_BYTES)) ?? [];
+  const exact = bytesOf(extra).toString('base64') === extra && NOTE.test(note) && Number(index) < Number(TOP);
+  expect(exact, `${file}: it is not a proof of one entry, c2sp.org/tlog-proof@v1 with the line as extra`);
+  const path = hashes.split('\n').slice(0, -1).map((hash) => bytesOf(hash).toString('latin1'));
+  return { line: bytesOf(extra).toString('latin1'), leaf: Number(index), path, note };
+}
+
+/** Whether a path leads from a leaf to the root of the tree of that size (RFC 9162 section 2.1.3.2). */
+function leadsTo(root, hash, index, size, path) {
+  let last = size - 1;
+  if (index > last) return false;
+  for (const sibling of path) {
+    if (last === 0) return false;
+    if (index % 2 || index === last) {
+      hash = node(sibling, hash);
+      while (index && index % 2 === 0) [index, last] = [index / 2, Math.floor(last / 2)];
+    } else hash = node(hash, sibling);
+    [index, last] = [Math.floor(index / 2), Math.floor(last / 2)];
+  }
+  return last === 0 && Buffer.from(hash, 'latin1').toString('hex') === root;
+}
+
+/** Judges a proof of one entry; UsageError when its checkpoint is no evidence under the policy there is. */
+function reportProof(proof, task) {
+  const [number, signed] = [proof.leaf + 1, Boolean(task.anchored && task.origin)];
+  const [, , , bareSize, bareRoot] = NOTE.exec(proof.note);
+  const bare = { size: Number(bareSize), root: bytesOf(bareRoot).toString('hex') };
+  const { size, root } = signed ? readNote(task.files[0], proof.note, task) : bare;
+  const first = number === 1 && proof.line.startsWith('{"id":1,'); // whose link can be checked
+  const { entry, name, failed } = judgeLine(proof.line, first ? genesis(task.origin) : null, task);
+  const reached = leadsTo(root, sha256(`\x00${proof.line}`, 'latin1'), proof.leaf, size, proof.path);
+  const inclusion = reached && entry?.id === number;
+  const report = {
+    ...told(firstOf([
+      [failed.length, verdict(name, failed[0], entry?.id ?? number)],
+      [!signed, verdict('UNANCHORED')],
+      [!inclusion, verdict('FORKED', 'proof', entry?.id ?? number)],
+    ])),
+    ...singleTold(task, entry, failed),
+    index: proof.leaf,
+    checkpoint: { size, rootHash: root, ok: signed || null },
+    inclusion,
+    notes: holding([
+      [!task.anchored, NO_KEY],
+      [task.unfit, NO_POLICY_FITS],
+      [!signed, "No policy named the origin and a checkpoint key: the checkpoint's signature was not checked."],
+      [task.options.level === 'chain', NO_SIGNATURES],
+      [true, 'This is about one entry: nothing is said of the entries around it.'],
+    ]),
+  };
+  const leads = inclusion ? 'lead to its root' : 'do not lead to its root';
+  const text = [
+    ...singlePage('PROOF', 'Proof file', task, entry, failed, report),
+    `Checkpoint        ${MARKS[signed || null]}size ${size}, signature ${signed ? 'by a trusted key' : 'not checked'}`,
+    `Inclusion         ${MARKS[inclusion]}index ${proof.leaf}, ${proof.path.length} hashes ${leads}\n`,
+    `Entry hash        ${report.entryHash ?? 'none'}`,
+    `Root hash         ${root}\n`,
+    ...closing(report),
+  ];
+  return { name: printable(task.files[0]), report, text: text.join('\n') };
+}
+
+// --- A chain that grows: judged as far as it goes, then watched.
+
+const POLL_MS = 200;
+
+/** Judges a file and what is appended to it, until a line is bad, the file is cut or exchanged, or a signal comes. */
+async function follow(began, session) {
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => { session.stopped = true; });
+  const [[file], notes] = [began.files, []];
+  let [task, reader, found, lost, inode] = [{ ...began }, readerOf(file), noFindings(), null, fs.statSync(file).ino];
+  for (;;) {
+    const status = fs.statSync(file, { throwIfNoEntry: false });
+    const [size, { lines }] = [status?.size ?? 0, found];
+    if (status && status.ino !== inode) {
+      const old = found;
+      task = { ...began, sizes: new Set([...began.sizes, lines]) };
+      [inode, reader, found] = [status.ino, readerOf(file), noFindings()];
+      await examine(reader, task, found, session);
+      const other = lines && found.lines >= lines && rootOf(found.met[lines].tree) !== rootOf(old.tree);
+      if (found.lines < lines || other) lost = verdict(other ? 'FORKED' : 'TRUNCATED', 'follow');
+      notes.push(`The file was replaced after ${lines} lines; the new one has ${found.lines}.`);
+      if (lost) found = old;
+    } else if (size < reader.offset) {
+      lost = verdict('TRUNCATED', 'follow');
+      notes.push(`The file had ${reader.size} bytes and now has ${size}.`);
+    } else if (size < reader.size) { // only a torn tail was cleared away
+      [reader.size, reader.tail] = [reader.offset, reader.tail.subarray(0, reader.before)];
+    } else {
+      await examine(reader, task, found, session);
+      const news = `verify: ${found.lines} entries, ${found.bad?.name ?? 'all hold so far'}\n`;
+      if (found.lines > lines) session.tell(news);
+    }
+    if (!lost && !found.bad && !session.stopped) await new Promise((resolve) => { setTimeout(resolve, POLL_MS); });
+    if (lost || found.bad || session.stopped) return [task, [found], lost, notes];
+  }
+}
+
+// --- Ids that name an entry once in its chain (RF-23), looked for with --unique only.
+
+const IDENTITIES = {
+  L4: /"buildId":"(b_\w+)"()/, L5: /"callId":"(c_\w+)".*"state":"(\w+)"/, L6: /"reviewId":"(r_\w+)"()/,
+  L10: /"turnId":"(t_\w+)".*"outcome":"(\w+)"/, L11: /"versionId":"(v_\w+)"()/, L12: /"callId":"(c_\w+)"()/,
+};
+const [PASS_BYTES, MAX_SUSPECTS] = [2 ** 31, 1 << 16];
+
+/** Id, identity, what belongs to it and a 64-bit hash of each entry of a sound chain. */
+function* identities(file, layer) {
+  let number = 0;
+  for (const line of readLines(file)) {
+    const [, id, state] = IDENTITIES[layer].exec(line) ?? [];
+    const name = layer === 'L5' ? id + state : id;
+    number += 1;
+    if (id) yield { number, name, state, digest: BigInt(`0x${sha256(name).slice(0, 16)}`) };
+  }
+}
+
+/**
+ * The id of the first entry that repeats an identity; null when each is alone, or the layer has none. It keeps 8 bytes
+ * an entry and reads the file once for each 2 GB of it; where two hashes are equal it reads once more, to compare what
+ * they are hashes of. A turn that was recorded as interrupted may be reported late, once (RF-24).
+ */
+function findRepeat(file, layer, lines) {
+  const parts = layer in IDENTITIES ? Math.floor(fs.statSync(file).size / PASS_BYTES) + 1 : 0;
+  let repeated = null;
+  for (let part = 0; part < parts; part += 1) {
+    let [hashes, n] = [new BigUint64Array(lines), 0];
+    for (const { digest } of identities(file, layer)) {
+      if (digest % BigInt(parts) === BigInt(part)) [hashes[n], n] = [digest, n + 1];
+    }
+    hashes = hashes.subarray(0, n).sort();
+    const suspects = hashes.filter((digest, i) => i && digest === hashes[i - 1]).subarray(0, MAX_SUSPECTS);
+    const first = suspects.length ? firstRepeat(file, layer, new Set(suspects)) : null;
+    if (first !== null) repeated = Math.min(repeated ?? first, first);
+  }
+  return repeated;
+}
+
+/** Compares the identities behind equal hashes; the id of the first that is there again. */
+function firstRepeat(file, layer, suspects) {
+  const known = new Map();
+  for (const { number, name, state, digest } of identities(file, layer)) {
+    const late = layer === 'L10' && known.get(name) === 'interrupted' && state !== 'interrupted';
+    if (suspects.has(digest) && known.has(name) && !late) return number;
+    if (suspects.has(digest)) known.set(name, state);
+  }
+  return null;
 }
 
 // --- Command line.
 
 const [COUNTS, AGES] = [/^[0-9]{1,15}$/, /^([0-9]{1,15})([smhd])$/];
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const OPTIONS = Object.fromEntries([
-  ...['policy', 'min-entries', 'max-age', 'level', 'layer'].map((name) => [name, { type: 'string' }]),
-  ...['trusted-key', 'checkpoint'].map((name) => [name, { type: 'string', multiple: true }]),
-  ...['json', 'version', 'help'].map((name) => [name, { type: 'boolean' }]),
-]);
+const OPTIONS = {
+  ...Object.fromEntries([
+    ...['key-log', 'min-entries', 'max-age', 'level', 'layer', 'workers'].map((name) => [name, { type: 'string' }]),
+    ...['policy', 'trusted-key', 'checkpoint'].map((name) => [name, { type: 'string', multiple: true }]),
+    ...['unique', 'follow', 'stop-early', 'json', 'version'].map((name) => [name, { type: 'boolean' }]),
+  ]),
+  help: { type: 'boolean', short: 'h' },
+};
 
-/** Reads the files the command line names; throws UsageError, or the system's error when one cannot be read. */
-function readRequest(given, chains, threads) {
-  const expect = (holds, sentence) => { if (!holds) throw new UsageError(sentence); };
-  const { level = 'full', layer: asked, 'min-entries': least = '0', 'max-age': age = '0s' } = given;
-  const { 'trusted-key': more = [], checkpoint: files = [] } = given;
-  expect(chains.length === 1 || chains.length === 2, 'give one chain file or two copies of it');
+/** Reads the command line. */
+function readOptions(args) {
+  const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  const { level = 'full', layer = '', 'min-entries': least = '0', 'max-age': age, workers = '' } = values;
+  const { policy = [], 'trusted-key': keys = [], checkpoint = [] } = values;
+  const options = { ...values, level, layer, policy, 'trusted-key': keys, checkpoint, inputs: positionals };
+  if (values.help || values.version) return options;
+  const [known, [, span, unit]] = [Object.keys(GRAMMARS), AGES.exec(age ?? '0s') ?? []];
+  expect(positionals.length, 'give a chain, a tlog-proof, a state.json, or their folder');
   expect(['chain', 'full'].includes(level), `--level is chain or full; ${level} is not known to this version`);
-  const known = Object.keys(GRAMMARS);
-  expect(asked === undefined || known.includes(asked), `--layer is one of ${known.join(' ')}, not ${asked}`);
+  expect(values.layer === undefined || known.includes(layer), `--layer is one of ${known.join(' ')}, not ${layer}`);
   expect(COUNTS.test(least), `--min-entries takes a whole number, not ${least}`);
-  expect(AGES.test(age), `--max-age takes a number and s, m, h or d, such as 24h, not ${age}`);
-  expect(more.every((key) => new RegExp(`^${BASE64_32}$`).test(key)), '--trusted-key takes the base64 of 32 bytes');
-  const { origin = '', chain, tenant = '-', keys = [] } = given.policy === undefined ? {} : readPolicy(given.policy);
-  const layer = origin ? LAYERS[chain] : asked ?? '';
-  const fits = !origin || (layer && [layer, undefined].includes(asked));
-  expect(fits, `the policy is for the chain ${chain}, not for ${asked ?? 'one this version knows'}`);
-  keys.push(...more.map((publicKey) => ({ publicKey, use: 'entry', fromId: 1, toId: null })));
-  const checkpoints = files.map((file) => readCheckpoint(file, { origin, keys }));
-  const [, span, unit] = AGES.exec(age);
-  const maxAgeMs = given['max-age'] === undefined ? null : span * UNITS[unit];
-  const full = level === 'full';
-  return { chains, layer, tenant, origin, keys, checkpoints, full, minEntries: Number(least), maxAgeMs, threads };
+  expect(unit, `--max-age takes a number and s, m, h or d, such as 24h, not ${age}`);
+  expect(keys.every((key) => new RegExp(`^${BASE64_32}$`).test(key)), '--trusted-key takes the base64 of 32 bytes');
+  const fits = values.workers === undefined || (COUNTS.test(workers) && Number(workers) >= 1 && Number(workers) <= 64);
+  expect(fits, `--workers takes a number from 1 to 64, not ${workers}`);
+  const maxAgeMs = age === undefined ? null : span * UNITS[unit];
+  return { ...options, minEntries: Number(least), maxAgeMs, workers: Number(workers) };
 }
 
-/** Does what one command line asks for, and prints nothing; gives the exit code and what to print. */
-export async function run(args, nowMs, threads = null) {
-  const outcome = (exit, stdout, stderr = '', judged = false) => ({ exit, stdout, stderr, judged });
-  try {
-    const { values: given, positionals: chains } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
-    if (given.help) return outcome(0, /(?<=\/\*\n)[^]*?(?=\*\/)/.exec(fs.readFileSync(SELF, 'utf8'))[0]);
-    if (given.version) return outcome(0, banner());
-    const request = settle(readRequest(given, chains, threads));
-    request.sizes = new Set(request.checkpoints.map(({ size }) => size));
-    const copies = [];
-    for (const chain of chains) copies.push(await examine(chain, request));
-    const fork = chains.length > 1 ? findFork(...chains) : null;
-    const report = summarise(request, copies, fork, decide(request, copies, fork, nowMs));
-    const text = given.json ? `${JSON.stringify(report)}\n` : page(request, copies[0], report);
-    return outcome(report.exit, text, '', true);
-  } catch (error) {
-    if (!(error instanceof UsageError) && !error.syscall && !error.code?.startsWith('ERR_PARSE_ARGS')) throw error;
-    return outcome(2, '', `verify: ${error.message}\n`);
+const isFolder = (place) => Boolean(fs.statSync(place, { throwIfNoEntry: false })?.isDirectory());
+
+/** Tells chains, states, proofs and folders apart. */
+function readInputs(given) {
+  const inputs = { chains: [], states: [], proofs: [], several: false };
+  for (const place of given) {
+    if (isFolder(place)) {
+      const inner = path.join(place, 'chains');
+      const home = isFolder(inner) ? inner : place;
+      const files = Object.keys(LAYERS).map((chain) => path.join(home, `${chain}.jsonl`)).filter(fs.existsSync);
+      const states = [path.join(place, 'state.json')].filter(fs.existsSync);
+      const found = files.length + states.length;
+      expect(found, `${place}: there is no chain in this folder, no file such as decisions.jsonl`);
+      inputs.chains.push(...files);
+      inputs.states.push(...states);
+      inputs.several = true;
+    } else if (path.extname(place) === '.json') inputs.states.push(place);
+    else {
+      const proof = fs.statSync(place).isFile() && readStart(place, PROOF_TITLE.length) === PROOF_TITLE;
+      inputs[proof ? 'proofs' : 'chains'].push(place);
+    }
   }
+  return inputs;
+}
+
+/** Layer and tenant of a chain's first line that can be read; else the layer that the file is named after. */
+function settle(file, asked) {
+  for (const line of readLines(file)) {
+    for (const layer of asked ? [asked] : Object.keys(GRAMMARS)) {
+      const entry = readLine(line, layer);
+      if (entry) return { layer, tenant: entry.tenant };
+    }
+  }
+  const [, name] = /^(.*)[.]jsonl$/s.exec(path.basename(file)) ?? [];
+  return { layer: asked || (LAYERS[name] ?? ''), tenant: '-' };
+}
+
+/** Puts a chain's files and its policy together; UsageError when they are of different layers. */
+function makeTask(files, { layer, tenant }, policy, options) {
+  const keys = options['trusted-key'].map((publicKey) => ({ publicKey, use: 'entry', fromId: 1, toId: null }));
+  const task = {
+    files, options, layer, tenant, origin: '', keyLog: false, checkpoints: [], sizes: new Set(), rings: {},
+    unfit: Boolean(options.policy.length && !policy), keys: [...(policy?.keys ?? []), ...keys],
+  };
+  if (policy) {
+    [task.layer, task.tenant, task.origin] = [LAYERS[policy.chain] ?? '', policy.tenant, policy.origin];
+    const [fits, asked] = [task.layer && [task.layer, ''].includes(options.layer), options.layer];
+    expect(fits, `the policy is for the chain ${policy.chain}, not for ${asked || 'one this version knows'}`);
+  }
+  if (task.layer === 'L3') task.keys = endless(task.keys);
+  task.anchored = task.keys.length > 0;
+  return task;
+}
+
+/** The policy for a chain, undefined when there is none. */
+const fitting = (policies, { layer, tenant }) =>
+  policies.find((policy) => LAYERS[policy.chain] === layer && policy.tenant === tenant);
+
+/** Groups files into chains and their copies, by layer and tenant, each with its policy. */
+function chainTasks(files, policies, options) {
+  if (files.length === 1 && policies.length === 1) return [makeTask(files, {}, policies[0], options)];
+  const places = files.map((file) => settle(file, options.layer));
+  const first = places.find(({ layer }) => layer) ?? { layer: '', tenant: '-' }; // with which goes what cannot be read
+  const groups = new Map();
+  for (const [i, file] of files.entries()) {
+    const place = places[i].layer ? places[i] : first;
+    const name = `${place.layer} ${place.tenant}`;
+    groups.set(name, { place, copies: [...(groups.get(name)?.copies ?? []), file] });
+  }
+  const one = groups.size === 1 && policies.length === 1 ? policies[0] : null;
+  return [...groups.values()].map(({ place, copies }) =>
+    makeTask(copies, place, one ?? fitting(policies, place), options));
+}
+
+/** Puts a state and its policy together. */
+function stateTask(file, policies, options) {
+  const place = { layer: 'L1', tenant: readState(file).entry?.tenant ?? '-' };
+  const alone = policies.length === 1 && policies[0].chain === 'state' ? policies[0] : null;
+  return makeTask([file], place, alone ?? fitting(policies, place), { ...options, layer: '' });
+}
+
+/** Puts a proof of one entry and its policy together. */
+function proofTask(file, proof, policies, options) {
+  const [, chain = '', tenant = ''] = logOf(proof.note).split('/');
+  const layer = options.layer || (LAYERS[chain] ?? '');
+  const policy = policies.length === 1 ? policies[0] : fitting(policies, { layer, tenant });
+  return makeTask([file], { layer, tenant: readLine(proof.line, layer)?.tenant ?? '-' }, policy, options);
+}
+
+/** Leads every task's keys on by the key log, and gives each chain its checkpoints. */
+async function addEvidence(tasks, chains, options, session) {
+  const notes = new Map(options.checkpoint.map((file) => [file, fs.readFileSync(file, 'latin1')]));
+  const [log, anchored] = [options['key-log'], tasks.filter((task) => task.anchored)];
+  const rooted = log === undefined || anchored.length;
+  expect(rooted, '--key-log leads on from the keys of a policy or a trusted key; give one of these too');
+  if (log !== undefined) for (const task of anchored) await followKeyLog(log, task, notes, session);
+  const logs = log === undefined ? [] : tasks.map(({ origin }) => origin.replace(/\/.*\//, '/keys/'));
+  for (const [file, note] of notes) {
+    const fit = chains.filter(({ origin }) => origin === logOf(note));
+    expect(chains.length, `${file}: a checkpoint is held against a chain; give the chain too`);
+    const spoken = logs.includes(logOf(note)) ? [] : chains.slice(0, 1); // of the key log it has spoken already
+    for (const task of fit.length ? fit : spoken) addCheckpoint(task, file, note);
+  }
+}
+
+/** Judges all that was given; gives the reports, and whether it was several things. */
+async function answer(options, session) {
+  const [inputs, policies] = [readInputs(options.inputs), readPolicies(options.policy)];
+  const chains = chainTasks(inputs.chains, policies, options);
+  const single = inputs.chains.length === 1 && !inputs.states.length && !inputs.proofs.length;
+  expect(!options.follow || single, '--follow watches one chain file; give that alone');
+  expect(!options.minEntries || chains.length === 1, '--min-entries counts the entries of one chain; give that alone');
+  const states = inputs.states.map((file) => stateTask(file, policies, options));
+  const proofs = inputs.proofs.map((file) => ({ file, proof: readProof(file) }))
+    .map(({ file, proof }) => ({ proof, task: proofTask(file, proof, policies, options) }));
+  await addEvidence([...chains, ...states, ...proofs.map(({ task }) => task)], chains, options, session);
+  const places = new Map(chains.map((task) => [`${task.layer} ${task.tenant}`, task]));
+  for (const { files: [file], tenant } of states) {
+    for (const { chain, size } of rowsOf(readState(file).entry)) {
+      places.get(`${LAYERS[chain] ?? ''} ${tenant}`)?.sizes.add(size);
+    }
+  }
+  const judged = new Map();
+  for (const [place, task] of places) judged.set(place, await judgeChain(task, session));
+  const reports = [
+    ...[...judged.values()].map(reportChain),
+    ...states.map((task) => reportState(task, judged)),
+    ...proofs.map(({ proof, task }) => reportProof(proof, task)),
+  ];
+  return { reports, several: inputs.several || reports.length > 1 };
+}
+
+/** The verdict over several reports, the worst of theirs, as JSON and as a page. */
+function overall(reports) {
+  const name = [1, 5, 4, 8, 9, 6, 7, 3, 0].map((exit) => EXITS[exit])
+    .find((word) => reports.some(({ report }) => report.verdict === word));
+  const exit = EXITS.indexOf(name);
+  const text = [
+    ...reports.map((one) => one.text),
+    'OVERALL\n',
+    ...reports.map((one) => `  ${one.report.verdict.padEnd(12)}exit ${one.report.exit}  ${one.name}`),
+    `\nOVERALL VERDICT   ${name} (exit ${exit}), ${reports.length} reports\n`,
+  ];
+  const list = reports.map((one) => ({ input: one.name, ...one.report }));
+  return { report: { verdict: name, exit, reports: list }, text: text.join('\n') };
+}
+
+/** Shows how far the reading is, five times a second, when a person watches. */
+function showProgress(session, done, total, lines) {
+  if (Date.now() < session.shownAt + POLL_MS) return;
+  session.shownAt = Date.now();
+  session.show(`\r${String(Math.floor((100 * done) / Math.max(total, 1))).padStart(3)} %, ${lines} lines `);
 }
 
 /** Which verifier judged: anyone can hold the digest against the file they trust. */
 const banner = () => `verify.mjs ${VERSION} sha256 ${sha256(fs.readFileSync(SELF))}\n`;
 
+/** Does what one command line asks; `tell` hears of a growing file, `show` how far reading is. Prints nothing else. */
+export async function run(args, nowMs, workers = null, tell = () => {}, show = () => {}) {
+  const outcome = (exit, stdout, stderr = '', judged = false) => ({ exit, stdout, stderr, judged });
+  const session = { nowMs, tell, show, stopped: false, shownAt: 0 };
+  try {
+    const options = readOptions(args);
+    if (options.help) return outcome(0, /(?<=\/\*\n)[^]*?(?=\*\/)/.exec(fs.readFileSync(SELF, 'utf8'))[0]);
+    if (options.version) return outcome(0, banner());
+    const { reports, several } = await answer({ ...options, workers: workers ?? options.workers }, session);
+    const { report, text } = several ? overall(reports) : reports[0];
+    return outcome(report.exit, options.json ? `${JSON.stringify(report)}\n` : text, '', true);
+  } catch (error) {
+    if (!(error instanceof UsageError) && !error.syscall && !error.code?.startsWith('ERR_PARSE_ARGS')) throw error;
+    return outcome(2, '', `verify: ${error.message}\n`);
+  } finally {
+    if (session.shownAt) show(`\r${' '.repeat(40)}\r`);
+  }
+}
+
 if (!isMainThread && workerData?.receipts) {
-  const { request, shared } = workerData.receipts;
+  const { task, shared } = workerData.receipts;
   const buffers = shared.map((memory) => Buffer.from(memory));
-  parentPort.on('message', (block) => parentPort.postMessage(judgeBlock(buffers, block, request)));
+  parentPort.on('message', (block) => parentPort.postMessage(judgeBlock(buffers, block, task)));
 } else if (isMainThread && process.argv[1] && fs.realpathSync(process.argv[1]) === SELF) {
   process.on('uncaughtException', (error) => { console.error(error); process.exit(2); }); // 1 would say TAMPERED
-  const outcome = await run(process.argv.slice(2), Date.now());
+  const tell = (words) => process.stderr.write(words);
+  const outcome = await run(process.argv.slice(2), Date.now(), null, tell, process.stderr.isTTY ? tell : undefined);
   process.stderr.write((outcome.judged ? banner() : '') + outcome.stderr);
   process.stdout.write(outcome.stdout);
   process.exitCode = outcome.exit;
