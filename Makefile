@@ -53,8 +53,8 @@ protos-fresh: $(STAMP)
 unit: $(STAMP) $(PEERS)
 	$(BIN)/pytest -m "$(SLOW)" -n 2 --dist loadfile
 
-test-durability: $(STAMP)  ## kill loops and power cuts
-	$(BIN)/pytest -m durability
+test-durability: $(STAMP)  ## kill loops, power cuts, crash states, failing calls
+	$(BIN)/pytest -m durability -n 2 -rP
 
 test-fuzz: $(STAMP)  ## long differential and property runs
 	$(BIN)/pytest -m fuzz

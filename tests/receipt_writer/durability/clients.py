@@ -104,6 +104,8 @@ class StreamCaller(Caller):
                 answer = await call.read()
                 if answer is grpc.aio.EOF:
                     return
+                if answer.status.code == grpc.StatusCode.UNAVAILABLE.value[0]:
+                    return
                 item = asked.pop(answer.tag)
                 assert answer.WhichOneof("answer") != "status", answer.status
                 self.work.note(item, answer.entry.line)

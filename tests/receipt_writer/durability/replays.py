@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from receipt_writer.app import open_service
-from tests.receipt_writer.durability.lives import LIVES, Inspector, OpenService, Promises
+from tests.receipt_writer.durability.lives import LIVES, Inspector, Promises
 from tests.receipt_writer.durability.oplog import CrashState, RecordingFiles, crash_states
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 -- a folder of our own is made in it
@@ -45,7 +44,7 @@ def scratch() -> Iterator[Path]:
         shutil.rmtree(place)
 
 
-async def record(place: Path, files: RecordingFiles, opened: OpenService = open_service) -> Recorded:
+async def record(place: Path, files: RecordingFiles) -> Recorded:
     """Live all lives below a folder that counts as being on the medium; each ends as a killed process does."""
     root = place / "run"
     root.mkdir()
@@ -53,7 +52,7 @@ async def record(place: Path, files: RecordingFiles, opened: OpenService = open_
     files.make_folders(root, folder)
     promises = Promises(lambda: len(files.log))
     for live in LIVES:
-        await live(folder, files, promises, opened)
+        await live(folder, files, promises)
         files.abandon()
     return Recorded(files, promises, root)
 

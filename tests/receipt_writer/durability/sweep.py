@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from receipt_writer.app import open_service
 from service_runtime.errors import ServiceError
 from tests.receipt_writer.durability.faults import KILL, SHORT, WRITES, FailingFiles, Fault, KilledError
-from tests.receipt_writer.durability.lives import LIVES, Inspector, OpenService, Promises
+from tests.receipt_writer.durability.lives import LIVES, Inspector, Promises
 
 PATIENCE_S = 20
 _PLAIN = re.compile(r"^[^\n]{15,400}[.;)]$", re.ASCII)
@@ -49,30 +48,32 @@ def cases(calls: list[list[str]], every: int = 1) -> Iterator[Case]:
             yield Case(life, Fault(at, KILL))
 
 
-async def sweep(place: Path, every: int = 1, opened: OpenService = open_service) -> tuple[int, dict[Case, str]]:
-    """Run the cases; return how many they were, and what was wrong in those that were bad."""
+async def sweep(place: Path, every: int = 1, life: int | None = None) -> tuple[int, dict[Case, str]]:
+    """Run the cases of one life, or of all; return how many they were, and what was wrong in those that were bad."""
     inspector, bad, count = Inspector(), dict[Case, str](), 0
     for case in cases(await calls_of(place), every):
+        if life not in {None, case.life}:
+            continue
         count += 1
-        if fault := await fault_of(case, place, inspector, opened):
+        if fault := await fault_of(case, place, inspector):
             bad[case] = fault
     return count, bad
 
 
-async def calls_of(place: Path, opened: OpenService = open_service) -> list[list[str]]:
+async def calls_of(place: Path) -> list[list[str]]:
     """Return the storage calls of all lives when nothing fails."""
     counted = []
     for live in LIVES:
         files = FailingFiles()
         (place / "receipts").mkdir(exist_ok=True)
-        await live(place / "receipts", files, Promises(), opened)
+        await live(place / "receipts", files, Promises())
         files.abandon()
         counted.append(files.names)
     shutil.rmtree(place / "receipts")
     return counted
 
 
-async def fault_of(case: Case, place: Path, inspector: Inspector, opened: OpenService = open_service) -> str:
+async def fault_of(case: Case, place: Path, inspector: Inspector) -> str:
     """Live with the fault, start again without it, and return what was wrong, "" when nothing."""
     folder = place / "receipts"
     folder.mkdir()
@@ -83,16 +84,16 @@ async def fault_of(case: Case, place: Path, inspector: Inspector, opened: OpenSe
             await live(folder, healthy, promises)
             healthy.abandon()
         files = FailingFiles(case.fault)
-        ended = await _live(case, folder, files, promises, opened)
+        ended = await _live(case, folder, files, promises)
         files.abandon()
         return _judgement(case, files, ended) or inspector.fault(folder, promises.made)
     finally:
         shutil.rmtree(folder)
 
 
-async def _live(case: Case, folder: Path, files: FailingFiles, promises: Promises, opened: OpenService) -> Ended:
+async def _live(case: Case, folder: Path, files: FailingFiles, promises: Promises) -> Ended:
     try:
-        await asyncio.wait_for(LIVES[case.life](folder, files, promises, opened), PATIENCE_S)
+        await asyncio.wait_for(LIVES[case.life](folder, files, promises), PATIENCE_S)
     except KilledError:
         return Ended(killed=True)
     except TimeoutError:

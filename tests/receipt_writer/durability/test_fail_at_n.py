@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.receipt_writer.durability.faults import KILL, SHORT, Fault
+from tests.receipt_writer.durability.lives import LIVES
 from tests.receipt_writer.durability.replays import scratch
 from tests.receipt_writer.durability.sweep import Case, calls_of, cases, sweep
 
@@ -22,16 +23,17 @@ async def test_a_storage_call_that_fails_costs_nothing_that_was_acknowledged() -
 
 
 @pytest.mark.durability
-@pytest.mark.timeout(300)
-async def test_every_storage_call_may_fail_in_every_way() -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("life", range(len(LIVES)))
+async def test_every_storage_call_may_fail_in_every_way(life: int) -> None:
     began = time.process_time()
     with scratch() as place:
-        calls = await calls_of(place)
-        count, bad = await sweep(place)
+        calls = (await calls_of(place))[life]
+        count, bad = await sweep(place, life=life)
     assert bad == {}
-    assert count >= 5 * sum(map(len, calls))
+    assert count >= 5 * len(calls)
     spent = time.process_time() - began
-    print(f"{sum(map(len, calls))} storage calls, {count} faults, 0 bad, {spent:.0f} s of CPU")  # noqa: T201
+    print(f"{len(calls)} storage calls of life {life + 1}, {count} faults, 0 bad, {spent:.0f} s of CPU")  # noqa: T201
 
 
 def test_the_cases_are_every_call_with_every_fault() -> None:
