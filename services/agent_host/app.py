@@ -46,6 +46,8 @@ PRELOADED = (
 
 MODEL_KEYS = frozenset({"PROMETHEUS_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"})
 """Read by the host alone: no child process gets them."""
+WRITER_SECRETS = "PROMETHEUS_RECEIPTS_"
+"""How the names of the receipt writer's passphrase and seeds begin: no tool server gets them."""
 
 
 class Host:
@@ -203,7 +205,7 @@ def open_tools(settings: Settings, environ: Mapping[str, str], resources: AsyncE
     from agent_host.mcp_clients.manager import McpToolBox
 
     told = host_settings(settings)
-    environment = child_environment(environ, settings)
+    environment = tool_environment(environ, settings)
     socket = socket_path(settings.home.folder("host"), f"fork-{os.getpid()}.sock")
     builtin = builtin_servers(sys.executable, settings.home.path, environment, socket)
     servers = merged(builtin, read_servers(told.mcp_config, environ))
@@ -232,3 +234,9 @@ def log_folder(settings: Settings) -> Path:
 def child_environment(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
     """Returns what a child process may see: this process's environment and our settings, without the model's keys."""
     return {name: value for name, value in environ.items() if name not in MODEL_KEYS} | settings.environment()
+
+
+def tool_environment(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """Returns what a tool server may see: what any child may, without the secrets of the receipt writer."""
+    allowed = child_environment(environ, settings)
+    return {name: value for name, value in allowed.items() if not name.startswith(WRITER_SECRETS)}
