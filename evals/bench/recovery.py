@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
@@ -23,21 +24,34 @@ CHAIN = "decisions"
 
 
 def main() -> int:
-    """Prints seconds from the kill to the first SERVING, with the kept index, without it, and for an empty ledger."""
+    """Prints seconds from the kill to the first SERVING, with the kept index, without it, and for an empty ledger.
+
+    Where others use the machine, the CPU time says more than the clock.
+    """
     with tempfile.TemporaryDirectory() as full, tempfile.TemporaryDirectory() as empty:
         chains = Path(full) / "receipts" / "chains"
         _fill(Path(full) / "receipts")
         size = (chains / f"{CHAIN}.jsonl").stat().st_size
         _recover(Path(full), 1)  # the first start keeps the index
         read_s = min(_read_s(chains / f"{CHAIN}.jsonl") for _ in range(ROUNDS))
-        kept_s = _recover(Path(full), ROUNDS)
-        parsed_s = _recover(Path(full), 2, without=index_path(chains, CHAIN))
-        empty_s = _recover(Path(empty), ROUNDS)
+        kept = _recover(Path(full), ROUNDS)
+        parsed = _recover(Path(full), 2, without=index_path(chains, CHAIN))
+        empty_ledger = _recover(Path(empty), ROUNDS)
     print(f"{ENTRIES:,} entries, {size / 1e6:.0f} MB    read once {read_s:5.2f} s")
-    print(f"kill to SERVING            {kept_s:5.2f} s   ({kept_s / read_s:.0f}x reading; target 2, reach 0.5)")
-    print(f"  without the kept index   {parsed_s:5.2f} s")
-    print(f"  an empty ledger          {empty_s:5.2f} s   (the process itself)")
+    ratio = kept.seconds / read_s
+    print(f"kill to SERVING            {kept}   ({ratio:.0f}x reading; target 2 s, reach 0.5 s)")
+    print(f"  without the kept index   {parsed}")
+    print(f"  an empty ledger          {empty_ledger}   (the process itself)")
     return 0
+
+
+@dataclass(frozen=True, order=True)
+class _Start:
+    seconds: float
+    cpu_s: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:5.2f} s, {self.cpu_s:5.2f} s of CPU"
 
 
 def _fill(folder: Path) -> None:
@@ -48,8 +62,8 @@ def _fill(folder: Path) -> None:
     service.store.close()
 
 
-def _recover(home: Path, rounds: int, *, without: Path | None = None) -> float:
-    """Returns the median of several recoveries in seconds; `without` is a file that is deleted before each."""
+def _recover(home: Path, rounds: int, *, without: Path | None = None) -> _Start:
+    """Returns the median of several recoveries; `without` is a file that is deleted before each."""
     times = []
     writer = _serving(home)
     for _ in range(rounds):
@@ -60,7 +74,7 @@ def _recover(home: Path, rounds: int, *, without: Path | None = None) -> float:
         writer.kill()
         writer.wait()
         writer = _serving(home)
-        times.append(time.perf_counter() - started)
+        times.append(_Start(time.perf_counter() - started, _cpu_s(writer.pid)))
     writer.terminate()
     writer.communicate()
     return sorted(times)[len(times) // 2]
@@ -81,6 +95,11 @@ def _serving(home: Path) -> subprocess.Popen[bytes]:
     if answer.status != health_pb2.HealthCheckResponse.SERVING:
         raise RuntimeError(f"The writer answered {answer.status}.")
     return writer
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _read_s(path: Path) -> float:
