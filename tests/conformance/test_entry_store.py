@@ -148,3 +148,12 @@ def test_a_store_has_one_owner_at_a_time(opens: Open) -> None:
         opens()
     store.close()
     opens().close()
+
+
+def test_an_owner_stays_the_owner_until_it_closes(opens: Open) -> None:
+    store = opens()
+    recover(store)
+    store.require_owner()
+    store.commit(Batch(intents=[b"one"]))
+    store.require_owner()
+    store.close()

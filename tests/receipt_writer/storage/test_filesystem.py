@@ -13,6 +13,7 @@ from receipt_writer.storage.filesystem import (
     OsFileSystem,
     create_file,
     read_whole,
+    renew_file,
     replace_file,
     write_all,
     write_all_at,
@@ -141,3 +142,34 @@ def test_a_disk_that_takes_nothing_is_an_error_and_not_asked_for_ever(
     with pytest.raises(OSError, match="takes no more bytes"):
         write(files, handle)
     files.close(handle)
+
+
+def test_a_renewed_file_has_the_same_bytes_and_none_of_the_old_handles(tmp_path: Path) -> None:
+    files, path = OsFileSystem(), tmp_path / "f"
+    old = files.open(path, append=True)
+    write_all(files, old, b"x" * 3_000_000)
+    assert files.is_at(old, path)
+    renew_file(files, path)
+    assert not files.is_at(old, path)
+    write_all(files, old, b"late")
+    files.close(old)
+    assert path.read_bytes() == b"x" * 3_000_000
+    assert mode(path) == 0o600
+    assert [one.name for one in tmp_path.iterdir()] == ["f"]
+
+
+def test_a_renewal_is_durable_before_and_after_its_rename(tmp_path: Path) -> None:
+    files = WatchedFiles()
+    (tmp_path / "f").write_bytes(b"x")
+    renew_file(files, tmp_path / "f")
+    assert files.calls[-3:] == [("sync", ".f.tmp"), ("replace", "f"), ("sync_folder", tmp_path.name)]
+
+
+def test_a_file_that_is_missing_is_neither_renewed_nor_at_its_path(tmp_path: Path) -> None:
+    files = OsFileSystem()
+    renew_file(files, tmp_path / "f")
+    handle = files.open(tmp_path / "f")
+    files.remove(tmp_path / "f")
+    assert not files.is_at(handle, tmp_path / "f")
+    files.close(handle)
+    assert list(tmp_path.iterdir()) == []
