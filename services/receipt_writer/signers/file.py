@@ -9,6 +9,8 @@ import json
 import logging
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,7 +94,8 @@ def create_key(files: FileSystem, path: Path, use: Use, passphrase: Passphrase |
     if passphrase is None:
         content["seed"] = _text(signer.seed)
     else:
-        content["sealed"] = seal(signer.seed, passphrase.secret, passphrase.limits)
+        with _memory_for(path):
+            content["sealed"] = seal(signer.seed, passphrase.secret, passphrase.limits)
     try:
         create_file(files, path, json.dumps(content).encode() + b"\n")
     except FileExistsError as error:
@@ -137,10 +140,20 @@ def _plain(path: Path, content: dict[str, Any], passphrase: Passphrase | None) -
 def _unlocked(path: Path, sealed: dict[str, Any], passphrase: Passphrase | None) -> bytes:
     if passphrase is None:
         raise KeyFileError(f"{path} is locked with a passphrase; {HOW_TO_UNLOCK}.")
-    seed = unseal(sealed, passphrase.secret)
+    with _memory_for(path):
+        seed = unseal(sealed, passphrase.secret)
     if seed is None:
         raise KeyFileError(f"The passphrase does not open {path}; {HOW_TO_UNLOCK.replace('it', 'the right one', 1)}.")
     return seed
+
+
+@contextmanager
+def _memory_for(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except MemoryError as error:
+        need = f"{error.args[0] >> 20} MiB" if error.args else "more"
+        raise KeyFileError(f"The passphrase of {path} takes {need} of memory, which the system refuses.") from error
 
 
 def _private_bytes(path: Path) -> bytes:

@@ -32,7 +32,11 @@ class Limits:
 
 
 def seal(seed: bytes, passphrase: bytes, limits: Limits) -> dict[str, object]:
-    """Return the members of a sealed seed; each call takes a salt and a nonce of its own."""
+    """Return the members of a sealed seed; each call takes a salt and a nonce of its own.
+
+    Raises:
+        MemoryError: The system does not give the memory that the limits ask for.
+    """
     salt = random(argon2id.SALTBYTES)
     box = SecretBox(_derive(passphrase, salt, limits)).encrypt(seed)
     return {
@@ -50,6 +54,7 @@ def unseal(sealed: Mapping[str, Any], passphrase: bytes) -> bytes | None:
 
     Raises:
         ValueError, KeyError, TypeError: The members are not those of `seal`, or ask for more than is ever given.
+        MemoryError: The system does not give the memory that opening the box takes.
     """
     operations, memory_bytes = sealed["opsLimit"], sealed["memLimitBytes"]
     if sealed["kdf"] != KDF or sealed["cipher"] != CIPHER:
@@ -60,11 +65,15 @@ def unseal(sealed: Mapping[str, Any], passphrase: bytes) -> bytes | None:
     box = base64.b64decode(sealed["box"], validate=True)
     if len(salt) != argon2id.SALTBYTES:
         raise ValueError("salt")
+    key = _derive(passphrase, salt, Limits(operations, memory_bytes))
     try:
-        return SecretBox(_derive(passphrase, salt, Limits(operations, memory_bytes))).decrypt(box)
+        return SecretBox(key).decrypt(box)
     except CryptoError:
         return None
 
 
 def _derive(passphrase: bytes, salt: bytes, limits: Limits) -> bytes:
-    return argon2id.kdf(SecretBox.KEY_SIZE, passphrase, salt, limits.operations, limits.memory_bytes)
+    try:
+        return argon2id.kdf(SecretBox.KEY_SIZE, passphrase, salt, limits.operations, limits.memory_bytes)
+    except RuntimeError as error:  # libsodium's only reason to fail here
+        raise MemoryError(limits.memory_bytes) from error

@@ -122,6 +122,20 @@ def test_a_locked_key_opens_with_its_passphrase_only(tmp_path: Path) -> None:
         load_key(tmp_path / "entry.key", "entry")
 
 
+def test_a_lock_that_takes_more_memory_than_there_is_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create_key(OsFileSystem(), tmp_path / "entry.key", "entry", LOCK)
+
+    def refuse(*_: object) -> bytes:
+        raise RuntimeError("Unexpected failure in key derivation")
+
+    monkeypatch.setattr("receipt_writer.signers.sealing.argon2id.kdf", refuse)
+    with pytest.raises(KeyFileError, match="takes 0 MiB of memory, which the system refuses"):
+        load_key(tmp_path / "entry.key", "entry", LOCK)
+    with pytest.raises(KeyFileError, match="takes 256 MiB of memory, which the system refuses"):
+        create_key(OsFileSystem(), tmp_path / "other.key", "entry", Passphrase(b"p"))
+    assert not (tmp_path / "other.key").exists()
+
+
 @pytest.mark.parametrize("change", [{"kdf": "md5"}, {"salt": "AA"}, {"opsLimit": 10**9}, {"box": "AAAA"}])
 def test_a_damaged_lock_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     create_key(OsFileSystem(), tmp_path / "entry.key", "entry", LOCK)
