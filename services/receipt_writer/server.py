@@ -2,14 +2,17 @@
 
 import asyncio
 import os
+from collections.abc import Coroutine
+from typing import Any
 
 import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
-from receipt_writer.errors import ListenError
+from receipt_writer.errors import ListenError, WriterStoppedError
 from receipt_writer.listen import Address, TcpAddress, UnixAddress, make_way
+from receipt_writer.rpc.call import Context, unless_leaving
 
 MAX_MESSAGE_BYTES = 1 << 16
 """Largest request: what the longest entry has. A larger one is RESOURCE_EXHAUSTED, by its length alone: unread."""
@@ -20,10 +23,12 @@ _ASK_MS, _PATIENCE_MS = 30_000, 10_000
 _OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.so_reuseport", 0),  # a second server on a port is an error, not a load balancer
+    ("grpc.max_concurrent_streams", 1_000),  # of one connection; further calls wait at their client
     # A peer that went without a word is asked after half a minute and given up ten seconds later, so that its streams
     # end. A client may ask the same of this server as often, also without a call.
     ("grpc.keepalive_time_ms", _ASK_MS),
     ("grpc.keepalive_timeout_ms", _PATIENCE_MS),
+    ("grpc.http2.ping_timeout_ms", _PATIENCE_MS),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_ping_interval_without_data_ms", _PATIENCE_MS),
 )
@@ -37,7 +42,8 @@ class ReceiptServer:
         self._names = (service_name, health.SERVICE_NAME, reflection.SERVICE_NAME)
         self._leaving = leaving
         self._server = grpc.aio.server(interceptors=(gate,), options=_OPTIONS)
-        self._health = health.aio.HealthServicer()
+        self._closing = asyncio.Event()
+        self._health = _Health(self._closing)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self._add_reflection()
 
@@ -71,6 +77,7 @@ class ReceiptServer:
 
     async def stop(self) -> None:
         """Close the server: calls get a moment, streams that do not end are ended."""
+        self._closing.set()
         await self._server.stop(_LEAVE_S)
 
     def _bind(self, target: str, certificate: tuple[bytes, bytes] | None) -> int:
@@ -84,13 +91,42 @@ class ReceiptServer:
             await self._health.set(name, status)
 
     def _add_reflection(self) -> None:
-        reflection.enable_server_reflection(self._names, self._server)
-        # The same messages under the newer service name: clients of today ask for v1 first.
-        servicer = reflection.aio.ReflectionServicer(self._names)
+        # The same messages under both names: clients of today ask for v1 first, older ones know v1alpha only.
         handler = grpc.stream_stream_rpc_method_handler(
-            servicer.ServerReflectionInfo,
+            self._reflect,
             request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
             response_serializer=reflection_pb2.ServerReflectionResponse.SerializeToString,
         )
         methods = {"ServerReflectionInfo": handler}
-        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_REFLECTION_V1, methods),))
+        names = (_REFLECTION_V1, reflection.SERVICE_NAME)
+        self._server.add_generic_rpc_handlers(
+            tuple(grpc.method_handlers_generic_handler(name, methods) for name in names)
+        )
+
+    async def _reflect(self, requests: object, context: Context) -> None:
+        async def answer() -> None:
+            async for response in reflection.aio.ReflectionServicer(self._names).ServerReflectionInfo(
+                requests, context
+            ):
+                await context.write(response)
+
+        await _end_with(self._closing, context, answer())
+
+
+class _Health(health.aio.HealthServicer):  # type: ignore[misc]  # no types are published for it
+    """The standard servicer, whose watches end when the server closes instead of being torn off."""
+
+    def __init__(self, closing: asyncio.Event) -> None:
+        super().__init__()
+        self._closing = closing
+
+    async def Watch(self, request: health_pb2.HealthCheckRequest, context: Context) -> None:  # noqa: N802 -- gRPC's name
+        """Tell how a service is, now and at each change."""
+        await _end_with(self._closing, context, super().Watch(request, context))
+
+
+async def _end_with(closing: asyncio.Event, context: Context, work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await unless_leaving(closing, work)
+    except WriterStoppedError as stopped:
+        await context.abort(grpc.StatusCode.UNAVAILABLE, str(stopped))

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -104,6 +105,43 @@ async def test_health_says_whether_a_writer_serves(folder: Path) -> None:
     asked = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
     assert (await asked.communicate())[0] == b"NOT SERVING\n"
     assert asked.returncode == 1
+
+
+async def ending_of(stream: Any) -> grpc.StatusCode:
+    """Read a stream to its end and say how it ended."""
+    try:
+        while await stream.read() is not grpc.aio.EOF:
+            pass
+    except grpc.aio.AioRpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK
+
+
+async def test_a_drain_with_every_kind_of_stream_open_ends_in_time(folder: Path) -> None:
+    async with started(folder) as writer:
+        stub = writer.stub
+        await asyncio.gather(*(stub.AppendDecision(decision_request(number)) for number in range(40)))
+        appending = [stub.AppendStream() for _ in range(4)]
+        item = pb.AppendStreamRequest(tag=1, decision=decision_request(1).draft)
+        for stream in appending:
+            await stream.write(item)
+            assert (await stream.read()).tag == 1
+        watching = [stub.Watch(pb.WatchRequest(layer=pb.LAYER_L12_DECISIONS)) for _ in range(4)]
+        for stream in watching:
+            assert (await stream.read()).entry.id == 1
+        unread = [stub.ListEntries(pb.ListEntriesRequest(layer=pb.LAYER_L12_DECISIONS)) for _ in range(4)]
+        health = health_pb2_grpc.HealthStub(writer.channel).Watch(health_pb2.HealthCheckRequest())
+        await health.read()
+        asking: Any = writer.channel.stream_stream("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo")()
+        await asking.write(b"\x3a\x00")  # list_services
+        assert await asking.read()
+        status, text = await writer.end(signal.SIGTERM)  # the process ends itself with 1 after two seconds
+        endings = [await ending_of(stream) for stream in (*appending, *watching, *unread)]
+    assert status == 0
+    assert len(text.splitlines()) == 1, text
+    assert endings[:8] == [grpc.StatusCode.UNAVAILABLE] * 8
+    assert set(endings[8:]) <= {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.OK}
+    assert len(verified(folder / "receipts")) == 40
 
 
 HANGING_DISK = """

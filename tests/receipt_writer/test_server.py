@@ -3,7 +3,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -12,9 +16,10 @@ from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-unty
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
+from receipt_writer import server
 from receipt_writer.app import make_tenants, open_service
 from receipt_writer.errors import ListenError
-from receipt_writer.listen import UnixAddress
+from receipt_writer.listen import TcpAddress, UnixAddress
 from receipt_writer.process import run_service
 from receipt_writer.rpc import SERVICE_NAME
 from receipt_writer.server import MAX_MESSAGE_BYTES
@@ -26,6 +31,7 @@ from tests.receipt_writer.parts import (
     chain_file,
     decision,
     decision_request,
+    free_port,
     running,
     verified,
 )
@@ -91,6 +97,75 @@ async def test_an_open_health_watch_does_not_hold_up_a_drain(folder: Path) -> No
         assert (await watch.read()).status == NOT_SERVING
 
 
+async def test_health_is_watched_from_serving_to_leaving(folder: Path) -> None:
+    async with running(folder) as one:
+        stub = health_pb2_grpc.HealthStub(one.channel)
+        watches = [stub.Watch(health_pb2.HealthCheckRequest(service=name)) for name in ("", SERVICE_NAME)]
+        assert [(await watch.read()).status for watch in watches] == [SERVING, SERVING]
+        unknown = stub.Watch(health_pb2.HealthCheckRequest(service="nobody"))
+        assert (await unknown.read()).status == health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
+        one.leave.set()
+        assert [(await watch.read()).status for watch in watches] == [NOT_SERVING, NOT_SERVING]
+
+
+async def test_a_peer_that_went_without_a_word_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = dict.fromkeys(("grpc.keepalive_time_ms", "grpc.keepalive_timeout_ms", "grpc.http2.ping_timeout_ms"), 1_000)
+    monkeypatch.setattr(server, "_OPTIONS", tuple((dict(server._OPTIONS) | quick).items()))
+    async with running(folder, address=TcpAddress("127.0.0.1", free_port())) as one:
+        async with hole_in_the_line(one.target) as line, grpc.aio.insecure_channel(line.target) as channel:
+            watch: Any = channel.unary_stream(
+                f"/{SERVICE_NAME}/Watch",
+                request_serializer=pb.WatchRequest.SerializeToString,
+                response_deserializer=pb.WatchResponse.FromString,
+            )(pb.WatchRequest(layer=L12))
+            await one.stub.AppendDecision(decision_request(1))
+            assert (await watch.read()).entry.id == 1
+            line.is_cut = True
+            await asyncio.wait_for(line.given_up.wait(), 20)
+        assert await one.health() == SERVING
+
+
+@dataclass
+class Line:
+    """A connection through which nothing comes any more once it is cut, though both ends believe it stands."""
+
+    target: str = ""
+    is_cut: bool = False
+    given_up: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def carry(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        while data := await source.read(65536):
+            if not self.is_cut:
+                sink.write(data)
+        self.given_up.set()
+
+
+@asynccontextmanager
+async def hole_in_the_line(target: str) -> AsyncIterator[Line]:
+    """Forward a port of 127.0.0.1 to a writer."""
+    line, carriers, ends = Line(), set[asyncio.Task[None]](), list[asyncio.StreamWriter]()
+
+    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        host, _, port = target.rpartition(":")
+        far_reader, far_writer = await asyncio.open_connection(host, int(port))
+        ends.extend((writer, far_writer))
+        carriers.add(asyncio.create_task(line.carry(reader, far_writer)))
+        carriers.add(asyncio.create_task(line.carry(far_reader, writer)))
+
+    listening = await asyncio.start_server(connect, "127.0.0.1", 0)
+    line.target = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    try:
+        yield line
+    finally:
+        listening.close()
+        for carrier in carriers:
+            carrier.cancel()
+        await asyncio.gather(*carriers, return_exceptions=True)
+        for end in ends:
+            end.close()
+            await asyncio.gather(end.wait_closed(), return_exceptions=True)
+
+
 async def _read_on(stream: grpc.aio.UnaryStreamCall[pb.ListEntriesRequest, pb.ListEntriesResponse]) -> None:
     while await stream.read():
         pass
@@ -109,7 +184,7 @@ async def test_a_list_whose_reader_is_slow_is_ended_by_a_drain(folder: Path) -> 
     assert ending.value.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}
 
 
-async def test_a_request_over_one_mebibyte_is_refused(folder: Path) -> None:
+async def test_a_request_longer_than_any_entry_is_refused_unread(folder: Path) -> None:
     async with running(folder) as one:
         with pytest.raises(grpc.aio.AioRpcError) as refusal:
             await one.stub.AppendDecision(decision_request(1, productId="x" * (MAX_MESSAGE_BYTES + 1)))

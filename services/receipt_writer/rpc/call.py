@@ -12,8 +12,14 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 """One call, as its behaviour sees it: deadline, metadata, and where a stream's messages are read and written."""
 
 
+_GRACE_S = 0.1
+
+
 async def unless_leaving(leaving: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
     """Do the work of a call, unless the writer leaves before it is done.
+
+    Work that looks at `leaving` itself gets a moment to end in its own words; what waits for a caller that takes
+    nothing is cancelled then.
 
     Raises:
         WriterStoppedError: The writer left; the work was cancelled.
@@ -21,6 +27,8 @@ async def unless_leaving(leaving: asyncio.Event, work: Coroutine[Any, Any, None]
     working, left = asyncio.ensure_future(work), asyncio.ensure_future(leaving.wait())
     try:
         await asyncio.wait({working, left}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            await asyncio.wait({working}, timeout=_GRACE_S)
         if not working.done():
             raise WriterStoppedError("The writer is shutting down; ask again when it is back.")
         working.result()

@@ -6,7 +6,7 @@ from prometheus.receipts.v1 import receipts_pb2 as pb
 from receipt_writer.errors import EntryNotFoundError, WriterStoppedError
 from receipt_writer.format.state import STATE_LAYER
 from receipt_writer.query import Queries
-from receipt_writer.rpc.call import Context
+from receipt_writer.rpc.call import Context, unless_leaving
 from receipt_writer.rpc.messages import entry_message, filter_of, layer_of
 from receipt_writer.state import State
 
@@ -24,6 +24,9 @@ class Reading:
 
     async def list_entries(self, request: pb.ListEntriesRequest, context: Context) -> None:
         """Write the entries that a filter asks for; end early when the writer leaves."""
+        await unless_leaving(self._leaving, self._list(request, context))
+
+    async def _list(self, request: pb.ListEntriesRequest, context: Context) -> None:
         async for entry in self._queries.entries(layer_of(request.layer), filter_of(request)):
             if self._leaving.is_set():
                 leaving = WriterStoppedError(f"The writer is shutting down; ask again from entry {entry.id} on.")

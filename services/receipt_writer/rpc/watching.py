@@ -1,15 +1,24 @@
 """Watch: one chain from an id on, recorded and live, with its checkpoints."""
 
 import asyncio
+from dataclasses import dataclass
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from receipt_writer.errors import NotPossibleYetError, WriterStoppedError
 from receipt_writer.index import Filter
 from receipt_writer.query import Queries
-from receipt_writer.rpc.call import Context
+from receipt_writer.rpc.call import Context, unless_leaving
 from receipt_writer.rpc.messages import entry_message, layer_of
 
 _PAGE = 256  # entries that are sent before the newest checkpoint is looked at again
+
+
+@dataclass(slots=True)
+class _Place:
+    """How far a stream has come: the next id to send, and the size of the last checkpoint that was sent."""
+
+    next_id: int
+    covered: int = 0
 
 
 class Watching:
@@ -36,33 +45,36 @@ class Watching:
                 f"The chain ends with entry {size}, so it cannot be watched from entry {next_id} on; if it was longer "
                 "when you saw it last, entries are missing: check it against your newest checkpoint."
             )
-        covered = 0  # size of the last checkpoint that was sent
+        place = _Place(next_id)
+        try:
+            await unless_leaving(self._leaving, self._follow(context, layer, place))
+        except WriterStoppedError as stopped:
+            raise _stopped(place.next_id) from stopped
+
+    async def _follow(self, context: Context, layer: str, place: _Place) -> None:
         while not self._leaving.is_set():
             grown = self._queries.growth.next
-            next_id = await self._send_page(context, layer, next_id)
-            covered = await self._send_checkpoint(context, layer, next_id - 1, covered)
-            if next_id > self._queries.head(layer).size:
+            await self._send_page(context, layer, place)
+            await self._send_checkpoint(context, layer, place)
+            if place.next_id > self._queries.head(layer).size:
                 await self._wait(grown)
-        stopped = WriterStoppedError(f"The writer is shutting down; watch again from entry {next_id} on.")
-        stopped.about = {"id": str(next_id)}
-        raise stopped
+        raise _stopped(place.next_id)
 
-    async def _send_page(self, context: Context, layer: str, next_id: int) -> int:
-        async for entry in self._queries.entries(layer, Filter(from_id=next_id, limit=_PAGE)):
+    async def _send_page(self, context: Context, layer: str, place: _Place) -> None:
+        async for entry in self._queries.entries(layer, Filter(from_id=place.next_id, limit=_PAGE)):
             if self._leaving.is_set():
-                break
+                return
             await context.write(pb.WatchResponse(entry=entry_message(entry)))
-            next_id = entry.id + 1
-        return next_id
+            place.next_id = entry.id + 1
 
-    async def _send_checkpoint(self, context: Context, layer: str, sent: int, covered: int) -> int:
-        if not covered < self._queries.checkpoint_size(layer) <= sent:
-            return covered
+    async def _send_checkpoint(self, context: Context, layer: str, place: _Place) -> None:
+        sent = place.next_id - 1
+        if not place.covered < self._queries.checkpoint_size(layer) <= sent:
+            return
         note, size = await self._queries.checkpoint(layer, fresh=False)
-        if not covered < size <= sent:  # a newer one took its place meanwhile; it comes when its entries were sent
-            return covered
-        await context.write(pb.WatchResponse(checkpoint=pb.GetCheckpointResponse(note=note, size=size)))
-        return size
+        if place.covered < size <= sent:  # else a newer one took its place; it comes when its entries were sent
+            await context.write(pb.WatchResponse(checkpoint=pb.GetCheckpointResponse(note=note, size=size)))
+            place.covered = size
 
     async def _wait(self, grown: asyncio.Event) -> None:
         """Return when some chain has grown, or the writer leaves."""
@@ -72,3 +84,9 @@ class Watching:
         finally:
             for one in waiting:
                 one.cancel()
+
+
+def _stopped(next_id: int) -> WriterStoppedError:
+    stopped = WriterStoppedError(f"The writer is shutting down; watch again from entry {next_id} on.")
+    stopped.about = {"id": str(next_id)}
+    return stopped
