@@ -777,8 +777,8 @@ function reportState(task, judged) {
   const { entry, name, failed } = judgeLine(line, null, task);
   const rows = rowsOf(entry)
     .map((row) => ({ ...row, word: compare(row, judged.get(`${LAYERS[row.chain] ?? ''} ${task.tenant}`)) }))
-    .map((row) => ({ ...row, word: failed.length ? 'not compared' : row.word }))
     .filter(({ rootHash, word }) => rootHash !== null || word !== 'not given')
+    .map((row) => ({ ...row, word: failed.length ? 'not compared' : row.word }))
     .map((row) => ({ ...row, ok: { met: true, shorter: false, 'another root or head': false }[row.word] ?? null }));
   const having = (word) => rows.filter((row) => row.word === word);
   const missing = having('not given').map(({ chain }) => chain).join(', ');
@@ -968,35 +968,36 @@ function firstRepeat(file, layer, suspects) {
 
 // --- Command line.
 
-const [COUNTS, AGES] = [/^[0-9]{1,15}$/, /^([0-9]{1,15})([smhd])$/];
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const OPTIONS = {
-  ...Object.fromEntries([
-    ...['key-log', 'min-entries', 'max-age', 'level', 'layer', 'workers'].map((name) => [name, { type: 'string' }]),
-    ...['policy', 'trusted-key', 'checkpoint'].map((name) => [name, { type: 'string', multiple: true }]),
-    ...['unique', 'follow', 'stop-early', 'json', 'version'].map((name) => [name, { type: 'boolean' }]),
-  ]),
-  help: { type: 'boolean', short: 'h' },
+const ACCEPTED = {
+  level: [/^(?:chain|full)$/, 'is chain or full'],
+  layer: [new RegExp(`^(?:${Object.keys(GRAMMARS).join('|')})$`), `is one of ${Object.keys(GRAMMARS).join(' ')}`],
+  'min-entries': [/^[0-9]{1,15}$/, 'takes a whole number'],
+  'max-age': [/^[0-9]{1,15}[smhd]$/, 'takes a number and s, m, h or d, such as 24h'],
+  workers: [/^(?=.{1,15}$)0*(?:[1-9]|[1-5][0-9]|6[0-4])$/, 'takes a number from 1 to 64'],
+  'trusted-key': [new RegExp(`^${BASE64_32}$`), 'takes the base64 of 32 bytes'],
 };
+const OPTIONS = Object.fromEntries([ // each value of a repeated option must be right; the last, or all, count
+  ...['policy', 'key-log', 'checkpoint', ...Object.keys(ACCEPTED)].map((name) => [name, 'string']),
+  ...['unique', 'follow', 'stop-early', 'json', 'version'].map((name) => [name, 'boolean']),
+].map(([name, type]) => [name, { type, multiple: type === 'string' }]));
 
 /** Reads the command line. */
 function readOptions(args) {
-  const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
-  const { level = 'full', layer = '', 'min-entries': least = '0', 'max-age': age, workers = '' } = values;
-  const { policy = [], 'trusted-key': keys = [], checkpoint = [] } = values;
-  const options = { ...values, level, layer, policy, 'trusted-key': keys, checkpoint, inputs: positionals };
-  if (values.help || values.version) return options;
-  const [known, [, span, unit]] = [Object.keys(GRAMMARS), AGES.exec(age ?? '0s') ?? []];
-  expect(positionals.length, 'give a chain, a tlog-proof, a state.json, or their folder');
-  expect(['chain', 'full'].includes(level), `--level is chain or full; ${level} is not known to this version`);
-  expect(values.layer === undefined || known.includes(layer), `--layer is one of ${known.join(' ')}, not ${layer}`);
-  expect(COUNTS.test(least), `--min-entries takes a whole number, not ${least}`);
-  expect(unit, `--max-age takes a number and s, m, h or d, such as 24h, not ${age}`);
-  expect(keys.every((key) => new RegExp(`^${BASE64_32}$`).test(key)), '--trusted-key takes the base64 of 32 bytes');
-  const fits = values.workers === undefined || (COUNTS.test(workers) && Number(workers) >= 1 && Number(workers) <= 64);
-  expect(fits, `--workers takes a number from 1 to 64, not ${workers}`);
-  const maxAgeMs = age === undefined ? null : span * UNITS[unit];
-  return { ...options, minEntries: Number(least), maxAgeMs, workers: Number(workers) };
+  const options = { ...OPTIONS, help: { type: 'boolean', short: 'h' } };
+  const { values, positionals: inputs } = parseArgs({ args, options, allowPositionals: true });
+  if (values.help || values.version) return values;
+  for (const [name, [pattern, words]] of Object.entries(ACCEPTED)) {
+    for (const value of values[name] ?? []) expect(pattern.test(value), `--${name} ${words}, not ${value}`);
+  }
+  expect(inputs.length, 'give a chain, a tlog-proof, a state.json, or their folder');
+  const last = (name, otherwise) => values[name]?.at(-1) ?? otherwise;
+  const age = last('max-age', null);
+  return {
+    policy: [], checkpoint: [], 'trusted-key': [], ...values, inputs,
+    level: last('level', 'full'), layer: last('layer', ''), keyLog: last('key-log'), minEntries: Number(last('min-entries', 0)), workers: Number(last('workers', 0)),
+    maxAgeMs: age && parseInt(age, 10) * UNITS[age.at(-1)],
+  };
 }
 
 const isFolder = (place) => Boolean(fs.statSync(place, { throwIfNoEntry: false })?.isDirectory());
@@ -1091,7 +1092,7 @@ function proofTask(file, proof, policies, options) {
 /** Leads every task's keys on by the key log, and gives each chain its checkpoints. */
 async function addEvidence(tasks, chains, options, session) {
   const notes = new Map(options.checkpoint.map((file) => [file, fs.readFileSync(file, 'latin1')]));
-  const [log, anchored] = [options['key-log'], tasks.filter((task) => task.anchored)];
+  const [log, anchored] = [options.keyLog, tasks.filter((task) => task.anchored)];
   const rooted = log === undefined || anchored.length;
   expect(rooted, '--key-log leads on from the keys of a policy or a trusted key; give one of these too');
   if (log !== undefined) for (const task of anchored) await followKeyLog(log, task, notes, session);
