@@ -1,19 +1,31 @@
-// Serves verify.mjs to the tests: one JSON request a line on stdin, one JSON answer a line on stdout.
+// Serves verify.mjs to the tests: one JSON request a line on stdin, one JSON answer a line on stdout. A request may name
+// another `file`, a changed copy of the verifier. What the verifier throws is answered as `error`.
+import path from 'node:path';
 import readline from 'node:readline';
-import { diagnose, ed25519Holds, grow, readLine, rootOf, run } from '../../verifier/verify.mjs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
+const VERIFIER = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../verifier/verify.mjs');
 const bytes = (hex) => Buffer.from(hex, 'hex');
 
 const answers = {
-  run: async ({ args, nowMs, threads }) => {
+  run: async ({ run }, { args, nowMs, threads }) => {
     const { exit, stdout, stderr } = await run(args, nowMs, threads);
     return { exit, stdout, stderr };
   },
-  ed25519: ({ key, message, signature }) => ed25519Holds(bytes(key), bytes(message), bytes(signature)),
-  alone: ({ layer, lines }) =>
+  runs: async ({ run }, { lists, nowMs }) => {
+    const outcomes = [];
+    for (const args of lists) {
+      const began = performance.now();
+      const { exit, stdout, stderr } = await run(args, nowMs, null);
+      outcomes.push({ exit, stdout, stderr, ms: Math.round(performance.now() - began) });
+    }
+    return outcomes;
+  },
+  ed25519: ({ ed25519Holds }, { key, message, signature }) => ed25519Holds(bytes(key), bytes(message), bytes(signature)),
+  alone: ({ readLine, diagnose }, { layer, lines }) =>
     lines.map(bytes).map((line) => line.toString('latin1'))
       .map((line) => (readLine(line, layer) ? 'sound' : diagnose(line, layer).join(' '))),
-  root: ({ leaves }) => {
+  root: ({ grow, rootOf }, { leaves }) => {
     const tree = [];
     for (const leaf of leaves) grow(tree, bytes(leaf).toString('latin1'));
     return rootOf(tree);
@@ -21,6 +33,12 @@ const answers = {
 };
 
 for await (const line of readline.createInterface({ input: process.stdin })) {
-  const { ask, ...request } = JSON.parse(line);
-  process.stdout.write(`${JSON.stringify((await answers[ask](request)) ?? null)}\n`);
+  const { ask, file = VERIFIER, ...request } = JSON.parse(line);
+  let answer;
+  try {
+    answer = (await answers[ask](await import(pathToFileURL(file).href), request)) ?? null;
+  } catch (error) {
+    answer = { error: error.stack };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
 }

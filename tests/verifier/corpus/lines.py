@@ -14,6 +14,7 @@ from tests.verifier.corpus.material import (
     Corpus,
     chain,
     origin,
+    trusting,
 )
 from tests.verifier.ledger import START_MS, Chain, public, trust
 
@@ -33,6 +34,7 @@ def add_to(corpus: Corpus) -> None:
     _edits(corpus, base)
     _futures(corpus)
     _strangers(corpus, base)
+    _policies(corpus)
     _replays(corpus, base)
     _outside(corpus, base)
     _forks(corpus, base)
@@ -44,6 +46,28 @@ def _edits(corpus: Corpus, base: Chain) -> None:
     attack = "edit a field"
     whole = base.content
     corpus.case("lines/edited", attack, whole.replace(b'"latencyMs":1203', b'"latencyMs":3'), "TAMPERED", 3, "hash")
+    last = base.lines[-1]
+    at = last.rindex(b',"hash":"') + len(b',"hash":"')
+    corpus.case(
+        "lines/last-hash-edited",
+        attack,
+        _joined([*base.lines[:-1], last[:at] + b"0" * 64 + last[at + 64 :]]),
+        "TAMPERED",
+        5,
+        "hash",
+    )
+    long = chain(size=1)
+    corpus.case(
+        "lines/long-string-in-the-middle",
+        "huge string",
+        long.add(decision(2, productId="x" * 4097)).fill(3),
+        "MALFORMED",
+        2,
+        "encoding",
+    )
+    unreal = chain(size=1)
+    unreal.add(decision(2), at="2025-02-30T00:00:00.000Z").fill(3)
+    corpus.case("lines/signing-time-of-no-calendar", attack, unreal, "MALFORMED", 2, "schema")
     rehashed = chain(size=2)
     good = Chain(base.origin, ENTRY, lines=list(rehashed.lines), head=rehashed.head).add(decision(3))
     rehashed.add(decision(3, latencyMs=3), signature=_signature(good.lines[2]), at=iso(START_MS + 2000))
@@ -142,6 +166,29 @@ def _strangers(corpus: Corpus, base: Chain) -> None:
     )
 
 
+def _policies(corpus: Corpus) -> None:
+    """What is not exactly a policy is no root of trust."""
+    good = trusting()
+    for name, data in {
+        "says-a-member-twice": good.replace(b'"fromId": 1,', b'"fromId": 2,\n   "fromId": 1,', 1),
+        "says-more-than-is-known": good.replace(b'"fromId": 1,', b'"fromId": 1,\n   "comment": "x",', 1),
+        "asks-for-witnesses": good.replace(b'"quorum": 0', b'"quorum": 1'),
+        "has-a-use-of-its-own": good.replace(b'"entry"', b'"any"'),
+        "counts-in-fractions": good.replace(b'"fromId": 1,', b'"fromId": 1.0,', 1),
+        "has-a-key-in-another-alphabet": good.replace(public(ENTRY).encode(), b"_" * 43 + b"="),
+        "is-cut": good[:-9],
+    }.items():
+        assert data != good
+        file = corpus.file(f"policies/that-{name}.json", data)
+        corpus.given(
+            f"trust/policy-that-{name}",
+            "a policy that could be misread",
+            ["golden/decisions.jsonl"],
+            None,
+            policies=[file],
+        )
+
+
 def _replays(corpus: Corpus, base: Chain) -> None:
     attack = "replay under another tenant or service"
     acme = chain(size=3, tenant="acme")
@@ -222,6 +269,14 @@ def _outside(corpus: Corpus, base: Chain) -> None:
             None,
             checkpoints=[corpus.note(name, base, 5, **more)],
         )
+    spoilt = base.checkpoint(5, key=CHECKPOINT) + base.checkpoint(4, key=CHECKPOINT).split(b"\n\n")[1]
+    two = corpus.file("checkpoints/right-and-wrong.checkpoint", spoilt)
+    name = "outside/checkpoint-with-a-right-and-a-wrong-signature"
+    corpus.given(name, "a checkpoint that is no evidence", golden, None, checkpoints=[two])
+    strange = base.checkpoint(5, key=CHECKPOINT) + base.checkpoint(5, key=STRANGER).split(b"\n\n")[1]
+    seen = corpus.file("checkpoints/and-a-stranger.checkpoint", strange)
+    name = "outside/checkpoint-with-a-strangers-signature-too"
+    corpus.given(name, "none: a witness signed too", golden, checkpoints=[seen])
     corpus.given(
         "outside/checkpoint-of-another-root",
         attack,

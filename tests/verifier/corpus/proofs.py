@@ -8,7 +8,7 @@ from typing import Any
 from tests.verifier.bodies import decision
 from tests.verifier.corpus.material import CHECKPOINT, ENTRY, STRANGER, Corpus, chain, origin
 from tests.verifier.evidence import audit_path, proof
-from tests.verifier.ledger import Chain
+from tests.verifier.ledger import Chain, tree_root
 
 ATTACK = "a proof of one entry"
 SIZE = 7
@@ -82,8 +82,26 @@ def _wrong_parts(corpus: Corpus, seven: Chain) -> None:
             forked,
         ),
     }
+    wrong |= _made_by_the_log_itself(seven)
     for name, (data, found) in wrong.items():
         _proof(corpus, name, data, *(found or (None,)))
+
+
+def _made_by_the_log_itself(seven: Chain) -> dict[str, tuple[bytes, Any]]:
+    """What only the holder of the checkpoint key can make, and still proves nothing."""
+    pair, swapped = tree_root(seven.lines[:2]), chain(size=7)
+    swapped.lines[3], swapped.lines[4] = swapped.lines[4], swapped.lines[3]
+    elsewhere = Chain(origin("decisions", substrate="other.example"), ENTRY).fill(1)
+    early = seven.checkpoint(4, key=CHECKPOINT, root=pair)
+    foreign = elsewhere.checkpoint(1, key=CHECKPOINT, origin=seven.origin)
+    return {
+        "path-that-ends-early": (
+            _make(seven, 1, 4, path=audit_path(0, seven.lines[:2]), note=early),
+            ("FORKED", 1, "proof"),
+        ),
+        "entry-at-the-place-of-another": (_make(swapped, 4, 7), ("FORKED", 5, "proof")),
+        "first-entry-of-another-ledger": (_make(elsewhere, 1, 1, note=foreign), ("TAMPERED", 1, "link")),
+    }
 
 
 def _bad(check: str) -> tuple[str, int, str]:
@@ -91,7 +109,7 @@ def _bad(check: str) -> tuple[str, int, str]:
 
 
 def _spelled_otherwise(corpus: Corpus, good: bytes) -> None:
-    first = good.split(b"\n")[3]
+    _, extra, _, first, *_ = good.split(b"\n")
     changed = {
         "cut-before-the-checkpoint": good.split(b"\n\n")[0] + b"\n",
         "cut-in-the-checkpoint": good[:-90],
@@ -105,6 +123,7 @@ def _spelled_otherwise(corpus: Corpus, good: bytes) -> None:
         "index-before-extra": _index_first(good),
         "extra-twice": good.replace(b"index 3\n", good.split(b"\n")[1] + b"\nindex 3\n"),
         "extra-that-is-no-base64": good.replace(good.split(b"\n")[1], b"extra " + b"*" * 40),
+        "extra-with-loose-bits": good.replace(extra, _loosened(extra)),
         "node-of-31-bytes": good.replace(first, base64.b64encode(bytes(31))),
         "node-of-33-bytes": good.replace(first, base64.b64encode(bytes(33))),
         "node-in-url-alphabet": good.replace(first, b"_" * 42 + b"8="),
@@ -113,6 +132,14 @@ def _spelled_otherwise(corpus: Corpus, good: bytes) -> None:
     }
     for name, data in changed.items():
         _proof(corpus, name, data, None)
+
+
+def _loosened(extra: bytes) -> bytes:
+    """The same bytes in base64 whose last character has a bit that says nothing."""
+    alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    bare = extra.rstrip(b"=")
+    assert bare != extra
+    return bare[:-1] + alphabet[alphabet.index(bare[-1:]) + 1 :][:1] + extra[len(bare) :]
 
 
 def _index_first(good: bytes) -> bytes:

@@ -105,7 +105,7 @@ def _against_chains(corpus: Corpus, ledger: dict[str, Chain]) -> None:
         rows = [{**row(ledger["decisions"]), member: "0" * 64}]
         states = Chain(origin("state"), ENTRY).add(state_of(1, rows))
         file = corpus.file(f"states/{name}.json", last(states))
-        reports = [["decisions", "PASS", None, None], ["state.json", "FORKED", None, "state"]]
+        reports = [["decisions", "PASS", None, None], [f"{name}.json", "FORKED", None, "state"]]
         corpus.given(f"states/{name}", ATTACK, ["ledger/decisions.jsonl", file], "FORKED", reports=reports, **told)
     turns = ["ledger/turns.jsonl", "ledger/decisions.jsonl", state]
     corpus.given("states/two-chains", ATTACK, turns, **told)
