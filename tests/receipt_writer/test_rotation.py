@@ -3,119 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import errno
-import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from receipt_writer.app import Service, open_service
 from receipt_writer.errors import (
     DraftRefusedError,
-    EntryNotFoundError,
-    KeyFileError,
-    LedgerBehindError,
-    LedgerDamagedError,
     NotPossibleYetError,
     StorageFailedError,
     WriterStoppedError,
 )
-from receipt_writer.format.checkpoint import verify_note
-from receipt_writer.format.entry import Entry
-from receipt_writer.format.errors import LinkError
 from receipt_writer.format.keylog import read_event
 from receipt_writer.format.policy import KeyUse
 from receipt_writer.format.schema import LAYERS
-from receipt_writer.identity import chains_folder, create_identity, load_identity
-from receipt_writer.ledger import Append
-from receipt_writer.signers.file import Passphrase, load_key
-from receipt_writer.signers.local import LocalSigner
-from receipt_writer.signers.sealing import Limits
+from receipt_writer.signers.file import load_key
 from receipt_writer.signers.source import KEY_NAMES, KeySource
-from receipt_writer.storage.filesystem import OsFileSystem
-from receipt_writer.storage.jsonl import JsonlStore
-from receipt_writer.storage.lock import take_lock
-from receipt_writer.storage.protocol import Batch, Mark
-from receipt_writer.trust import Trust, judged_trust
-from tests.receipt_writer.format.material import START_MS, decision_chain, walk
-from tests.receipt_writer.parts import Clock, WatchedFiles, chain_file, decision, policy_keys
-
-USES = get_args(KeyUse)
-LOCK = KeySource(Passphrase(b"correct horse", Limits(1, 8192)))
-
-
-@dataclass
-class DyingFiles(WatchedFiles):
-    """Real files until `after` changing calls were made; every later one fails, as on a disk that was pulled out."""
-
-    after: int = 1 << 30
-
-    def remove(self, path: Path) -> None:
-        self._happen("remove", path.name)
-        super().remove(path)
-
-    def _happen(self, call: str, name: str) -> None:
-        if len(self.calls) >= self.after:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        super()._happen(call, name)
-
-
-@asynccontextmanager
-async def at_work(
-    folder: Path, files: OsFileSystem | None = None, source: KeySource | None = None
-) -> AsyncIterator[Service]:
-    """Run a ledger's writer, without a server, until the block ends; a writer that failed is left as it is."""
-    service = open_service(folder, files, Clock(), source=source)
-    committer = asyncio.create_task(service.writer.run(lambda: None))
-    try:
-        yield service
-        await service.writer.drain()
-        await committer
-    finally:
-        committer.cancel()
-        service.store._opened.close()  # type: ignore[attr-defined]  # as `kill -9` would: nothing is said
-
-
-async def append(service: Service, number: int) -> Entry:
-    return await service.writer.append("L12", decision(number))
-
-
-def in_force(service: Service, use: KeyUse = "entry") -> bytes:
-    return service.rotations.key_in_force(use)
-
-
-def trust_of(folder: Path) -> Trust:
-    """Return whom an outsider trusts who holds the ledger's policy of the key log and was handed the log."""
-    origin, keys = policy_keys(folder, "L3")
-    return judged_trust(origin, chain_file(folder, "L3").read_bytes().split(b"\n")[:-1], keys)
-
-
-def judge(folder: Path) -> None:
-    """Judge every chain and checkpoint of a ledger as an outsider does, with the policies and the key log."""
-    trust = trust_of(folder)
-    for name, layer in LAYERS.items():
-        origin, _ = policy_keys(folder, name)
-        walk(chain_file(folder, name).read_bytes(), origin, trust.keys(layer.chain))
-        note = chains_folder(folder) / f"{layer.chain}.checkpoint"
-        if note.exists():
-            checkpoint_keys = [key for key in trust.keys(layer.chain) if key.use == "checkpoint"]
-            size = int(note.read_text().split("\n")[1])
-            assert verify_note(
-                note.read_text(), origin, [key.public_key for key in checkpoint_keys if key.covers(size)]
-            )
-
-
-def key_files(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob("[!.]*.key*"))
-
-
-def policy_files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("policy-*.json")}
+from tests.receipt_writer.key_changes import (
+    LOCK,
+    USES,
+    DyingFiles,
+    append,
+    at_work,
+    in_force,
+    judge,
+    key_files,
+    policy_files,
+    trust_of,
+)
+from tests.receipt_writer.parts import WatchedFiles, policy_keys
 
 
 async def test_the_key_log_begins_with_the_first_keys(folder: Path) -> None:
@@ -283,37 +198,6 @@ async def test_a_rotation_that_stops_after_any_step_recovers_by_itself(tmp_path:
     assert seen == {(False, 2), (False, 3), (True, 3), (True, 2)}
 
 
-@pytest.mark.parametrize("word", [b'"yearly"', b'"event":"rotated"', b'"chain":"turns","atId":1'])
-async def test_a_start_refuses_a_key_log_that_was_edited(folder: Path, word: bytes) -> None:
-    """RF-29: also under its checkpoint, which spares other chains the signatures."""
-    async with at_work(folder) as service:
-        await service.rotations.rotate("entry", in_force(service), "yearly")
-        await service.checkpoints.write_all_new()
-    log = chain_file(folder, "L3").read_bytes()
-    edited = log.replace(word, word[:-2] + bytes([word[-2] ^ 1]) + word[-1:])
-    assert edited != log
-    chain_file(folder, "L3").write_bytes(edited)
-    with pytest.raises(LedgerDamagedError, match="Entry 3 of the chain keys is not what was recorded"):
-        open_service(folder)
-
-
-async def test_a_start_refuses_a_ledger_whose_key_log_is_gone(folder: Path) -> None:
-    async with at_work(folder) as service:
-        await service.rotations.rotate("entry", in_force(service), "")
-    chain_file(folder, "L3").unlink()
-    with pytest.raises(LedgerBehindError, match="chain keys has 0 bytes"):
-        open_service(folder)
-
-
-async def test_an_old_key_file_is_refused_after_a_rotation(folder: Path) -> None:
-    async with at_work(folder) as service:
-        old = (folder / "entry.key").read_bytes()
-        await service.rotations.rotate("entry", in_force(service), "")
-    (folder / "entry.key").write_bytes(old)
-    with pytest.raises(LedgerDamagedError, match="put back the file or the key that belongs"):
-        open_service(folder)
-
-
 async def test_a_disk_that_fails_during_the_change_ends_the_writer(folder: Path) -> None:
     files = WatchedFiles()
     async with at_work(folder, files) as service:
@@ -334,131 +218,4 @@ async def test_a_disk_that_takes_no_next_key_leaves_the_writer_at_work(folder: P
         with pytest.raises(StorageFailedError, match="could not be made, and the old one stays"):
             await service.rotations.rotate("entry", in_force(service), "")
         await append(service, 1)
-    judge(folder)
-
-
-async def test_the_key_in_force_is_not_revoked(folder: Path) -> None:
-    async with at_work(folder) as service:
-        for use in USES:
-            with pytest.raises(NotPossibleYetError, match="is in force; rotate it first, then revoke it"):
-                await service.rotations.revoke(use, in_force(service, use), "stolen")
-
-
-@pytest.mark.parametrize("use", USES)
-async def test_a_key_that_was_replaced_can_be_revoked_and_nothing_recorded_suffers(folder: Path, use: KeyUse) -> None:
-    """RF-28."""
-    async with at_work(folder) as service:
-        await append(service, 1)
-        await service.checkpoints.write_all_new()
-        old = in_force(service, use)
-        await service.rotations.rotate(use, old, "")
-        entry = await service.rotations.revoke(use, old, "stolen")
-        again = await service.rotations.revoke(use, old, "stolen, really")
-        assert again.line == entry.line
-        assert (read_event(entry).event, read_event(entry).public_key) == ("revoked", old)
-        await append(service, 2)
-    judge(folder)
-    async with at_work(folder) as service:
-        assert in_force(service, use) != old
-        assert (await service.rotations.revoke(use, old, "")).line == entry.line
-
-
-async def test_a_revocation_into_the_past_is_told_to_verifiers_and_the_ledger_still_opens(folder: Path) -> None:
-    """RF-28: the writer itself goes by the checkpoint that the present key signed over those entries."""
-    async with at_work(folder) as service:
-        for number in range(1, 6):
-            await append(service, number)
-        old = in_force(service)
-        await service.rotations.rotate("entry", old, "")
-        entry = await service.rotations.revoke("entry", old, "stolen on Monday", {"decisions": 3})
-    assert read_event(entry).at("decisions") == 3
-    with pytest.raises(LinkError, match="Entry 3 is signed by a key that the policy does not trust there"):
-        judge(folder)
-    async with at_work(folder) as service:
-        await append(service, 6)
-
-
-async def test_a_revocation_that_would_lock_the_ledger_is_refused(folder: Path) -> None:
-    async with at_work(folder) as service:
-        await append(service, 1)
-        await service.checkpoints.write_all_new()
-        old = in_force(service, "checkpoint")
-        await service.rotations.rotate("checkpoint", old, "")
-        with pytest.raises(NotPossibleYetError, match="chain decisions has no checkpoint yet that a later key signed"):
-            await service.rotations.revoke("checkpoint", old, "", {"decisions": 1})
-        await append(service, 2)
-        await service.rotations.revoke("checkpoint", old, "", {"decisions": 1})
-    async with at_work(folder):
-        pass
-
-
-async def test_a_revocation_of_a_stranger_or_in_no_chain_is_refused(folder: Path) -> None:
-    async with at_work(folder) as service:
-        old = in_force(service)
-        await service.rotations.rotate("entry", old, "")
-        with pytest.raises(EntryNotFoundError, match="ever signed for this ledger; nothing was revoked"):
-            await service.rotations.revoke("entry", LocalSigner.generate().public_key, "")
-        with pytest.raises(EntryNotFoundError):
-            await service.rotations.revoke("checkpoint", old, "")
-        for at_ids in ({"dreams": 1}, {"turns": 0}):
-            with pytest.raises(DraftRefusedError, match="A revocation cannot begin at"):
-                await service.rotations.revoke("entry", old, "", at_ids)
-
-
-def seeds(entry: int, following: int | None = None) -> KeySource:
-    def text(number: int) -> str:
-        return base64.b64encode(bytes([number]) * 32).decode()
-
-    return KeySource(
-        seeds={"entry": text(entry), "checkpoint": text(9)},
-        next_seeds={} if following is None else {"entry": text(following)},
-    )
-
-
-async def test_a_key_from_the_environment_changes_with_its_variables(folder: Path) -> None:
-    async with at_work(folder, source=seeds(1)) as service:
-        old = in_force(service)
-        with pytest.raises(NotPossibleYetError, match="set PROMETHEUS_RECEIPTS_ENTRY_SEED_NEXT to base64"):
-            await service.rotations.rotate("entry", old, "")
-        await append(service, 1)
-    async with at_work(folder, source=seeds(1, 2)) as service:
-        assert in_force(service) == old
-        await service.rotations.rotate("entry", old, "")
-        await append(service, 2)
-    for source in (seeds(1, 2), seeds(2)):
-        async with at_work(folder, source=source) as service:
-            assert in_force(service) == LocalSigner.from_seed(b"\2" * 32).public_key
-    assert key_files(folder) == []
-    judge(folder)
-    (chains_folder(folder) / "head.json").unlink()
-    with pytest.raises(KeyFileError, match="not the one in force"):
-        open_service(folder, source=seeds(1))
-
-
-def test_one_seed_for_both_uses_is_refused(folder: Path) -> None:
-    with pytest.raises(KeyFileError, match="are one key"):
-        open_service(folder, source=seeds(9))
-
-
-async def test_a_ledger_of_the_version_before_opens_and_gets_its_key_log(folder: Path) -> None:
-    """RF-26: only the chains turns and decisions, two policies, no key log."""
-    files = OsFileSystem()
-    chains_folder(folder).mkdir()
-    create_identity(files, folder, KeySource())
-    identity = load_identity(files, folder, KeySource())
-    signer = identity.entry_signer
-    store = JsonlStore(files, take_lock(files, chains_folder(folder)), ["turns", "decisions"], signer, folder)
-    assert [list(store.lines(chain)) for chain in ("turns", "decisions")] == [[], []]
-    store.settle({chain: Mark(0, "0" * 64) for chain in ("turns", "decisions")}, [], START_MS)
-    origin = identity.name.origin("decisions")
-    entries = decision_chain([decision(number) for number in range(3)], signer, origin)  # type: ignore[arg-type]
-    store.commit(Batch({"decisions": entries}))
-    store.close()
-    async with at_work(folder) as service:
-        assert service.ledger.indexes["L12"].head.size == 3
-        await append(service, 1)
-        outcome = service.writer.commit_now([Append("L12", decision(3))])
-        assert isinstance(outcome[0], Entry)
-        await service.rotations.rotate("entry", in_force(service), "")
-    assert [event.event for event in trust_of(folder).events] == ["created", "created", "rotated"]
     judge(folder)
