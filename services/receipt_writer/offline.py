@@ -6,12 +6,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, ReceiptError, StorageFailedError
+from receipt_writer.errors import (
+    EntryNotFoundError,
+    LedgerDamagedError,
+    NotPossibleYetError,
+    ReceiptError,
+    StorageFailedError,
+)
 from receipt_writer.format.checkpoint import parse_note
 from receipt_writer.format.errors import CheckpointError, PolicyError
 from receipt_writer.format.keylog import KEY_CHAIN
 from receipt_writer.format.merkle import HASH_BYTES, leaf_hash
 from receipt_writer.format.policy import Policy, TrustedKey, parse_policy
+from receipt_writer.format.proof import Proof, prove_entry
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.identity import chains_folder, policy_path, read_name
 from receipt_writer.index import BLOCK_ENTRIES, ChainIndex, Filter
@@ -93,6 +100,29 @@ class OfflineChain:
             if len(found) == wanted.limit:
                 break
         return found, damage
+
+    def proof(self, entry: StoredEntry) -> Proof:
+        """Return the proof that an entry of this chain is under the newest checkpoint; it holds.
+
+        Raises:
+            NotPossibleYetError: The checkpoint does not cover the entry yet.
+            LedgerDamagedError: The chain is not what the checkpoint was signed over.
+        """
+        size = self.checkpoint_size
+        if entry.id > size or self.note is None:
+            raise NotPossibleYetError(
+                f"Entry {entry.id} is newer than the newest checkpoint (size {size}); a running writer makes one "
+                "within 30 seconds and when it stops."
+            )
+        if size <= self.index.head.size:
+            proof = prove_entry(self.index.tree, entry.id, entry.line, self.note)
+            if proof.holds():
+                return proof
+        self.require_whole()
+        raise LedgerDamagedError(
+            f"The chain {self.index.layer.chain} is not what its checkpoint of {size} entries was signed over, so "
+            "nothing is proven by it; receipt-writer fsck names the first bad entry."
+        )
 
     def require_whole(self) -> None:
         """Refuse to speak for a chain that could not be read to its end.

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from receipt_writer.format.checkpoint import parse_note
-from receipt_writer.format.proof import prove_entry
-from receipt_writer.index import ChainIndex
+from receipt_writer.format.merkle import leaf_hash
+from receipt_writer.format.proof import Proof
 from receipt_writer.offline import Finding
 from receipt_writer.query import StoredEntry
 from receipt_writer.tables import columns, short
@@ -95,21 +95,15 @@ def print_finding(finding: Finding) -> None:
         sys.stdout.write(f"  {finding.fault}\n")
 
 
-def proof_text(index: ChainIndex, entry: StoredEntry, note: str) -> str:
-    """Return the C2SP tlog-proof of an entry under a checkpoint; `extra` carries the entry's line."""
-    return prove_entry(index.tree, entry.id, entry.line, note).text()
-
-
-def proof_document(index: ChainIndex, entry: StoredEntry, note: str) -> dict[str, object]:
-    """Return the same proof as JSON members."""
-    proof = prove_entry(index.tree, entry.id, entry.line, note)
+def proof_document(proof: Proof) -> dict[str, object]:
+    """Return the proof of an entry as JSON members."""
     return {
-        "id": entry.id,
+        "id": proof.index + 1,
         "size": proof.checkpoint.checkpoint.size,
-        "leafHash": index.tree[proof.index].hex(),
+        "leafHash": leaf_hash(proof.line).hex(),
         "path": [node.hex() for node in proof.path],
-        "checkpoint": note,
-        "line": entry.line.decode(),
+        "checkpoint": proof.note,
+        "line": proof.line.decode(),
     }
 
 

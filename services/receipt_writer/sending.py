@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from receipt_writer.errors import NotPossibleYetError
-from receipt_writer.format.checkpoint import parse_note
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.index import Filter
 from receipt_writer.offline import OfflineChain, open_chain, read_policy
 from receipt_writer.page.receipt_page import Covered, SentReceipt, receipt_page
-from receipt_writer.presentation import proof_text
 from receipt_writer.query import StoredEntry
 from receipt_writer.tables import key_fingerprint
 
@@ -20,6 +18,7 @@ def page_of(folder: Path, layer: str, name: str) -> str:
 
     Raises:
         EntryNotFoundError: There is none.
+        LedgerDamagedError: The entry, or what its checkpoint was signed over, is not what was recorded.
         SetupError: There is no ledger, or no policy file, in the folder.
     """
     with open_chain(folder, layer) as opened:
@@ -45,28 +44,13 @@ def page_of(folder: Path, layer: str, name: str) -> str:
     )
 
 
-def require_covered(opened: OfflineChain, entry: StoredEntry) -> tuple[str, int]:
-    """Return the newest checkpoint's note and size.
-
-    Raises:
-        NotPossibleYetError: It does not cover the entry yet.
-    """
-    size = opened.checkpoint_size
-    if entry.id > size or opened.note is None:
-        raise NotPossibleYetError(
-            f"Entry {entry.id} is newer than the newest checkpoint (size {size}); a running writer makes one "
-            "within 30 seconds and when it stops."
-        )
-    return opened.note, size
-
-
 def _covered(opened: OfflineChain, entry: StoredEntry) -> Covered | None:
     try:
-        note, size = require_covered(opened, entry)
+        proof = opened.proof(entry)
     except NotPossibleYetError:
         return None
-    root = parse_note(note).checkpoint.root_hash.hex()
-    return Covered(size, root, proof_text(opened.index, entry, note))
+    head = proof.checkpoint.checkpoint
+    return Covered(head.size, head.root_hash.hex(), proof.text())
 
 
 def _decisions(folder: Path, turn: dict[str, Any]) -> list[dict[str, Any]]:

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from receipt_writer.app import open_service
-from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, RequestRefusedError
-from receipt_writer.format.proof import prove_entry
+from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, NotPossibleYetError, RequestRefusedError
 from receipt_writer.identity import chains_folder
 from receipt_writer.index import BLOCK_ENTRIES, Filter
 from receipt_writer.ledger import Append
@@ -77,9 +76,31 @@ def test_a_chain_reads_the_same_without_what_was_kept_of_it(filled: Path) -> Non
 
 def test_an_entry_of_any_age_is_proven_under_the_newest_checkpoint(filled: Path) -> None:
     with open_chain(filled, "L12") as opened:
-        assert opened.note is not None
         for entry_id in (1, BLOCK_ENTRIES, ENTRIES):
-            assert prove_entry(opened.index.tree, entry_id, opened.entry(entry_id).line, opened.note).holds()
+            proof = opened.proof(opened.entry(entry_id))
+            assert proof.holds()
+            assert (proof.index, proof.checkpoint.checkpoint.size) == (entry_id - 1, ENTRIES)
+
+
+def test_an_entry_behind_the_newest_checkpoint_is_not_proven_yet(filled: Path) -> None:
+    service = open_service(filled, None, Clock())
+    service.writer.commit_now([Append("L12", decision(ENTRIES + 1))])
+    with open_chain(filled, "L12") as opened, pytest.raises(NotPossibleYetError, match=f"Entry {ENTRIES + 1} is newer"):
+        opened.proof(opened.entry(ENTRIES + 1))
+    service.store.close()
+
+
+@pytest.mark.parametrize("entry_id", [7, BLOCK_ENTRIES + 10])
+def test_nothing_is_proven_by_a_chain_that_is_not_what_its_checkpoint_was_signed_over(
+    filled: Path, entry_id: int
+) -> None:
+    index_path(chains_folder(filled), "decisions").unlink()
+    replace_in_place(chain_file(filled), entry_id, lambda line: line.replace(b'"latencyMs":12', b'"latencyMs":13'))
+    with open_chain(filled, "L12") as opened, pytest.raises(LedgerDamagedError, match="nothing is proven by it"):
+        opened.proof(opened.entry(1))
+    replace_in_place(chain_file(filled), ENTRIES - 1, lambda _: b"garbage")
+    with open_chain(filled, "L12") as opened, pytest.raises(LedgerDamagedError, match=f"Entry {ENTRIES - 1} "):
+        opened.proof(opened.entry(1))
 
 
 def test_a_reader_beside_a_live_writer_sees_what_is_committed_and_disturbs_nothing(folder: Path) -> None:

@@ -117,16 +117,14 @@ def prove(
 ) -> None:
     """Print the proof that an entry is under the newest checkpoint (C2SP tlog-proof)."""
     from receipt_writer.offline import open_chain
-    from receipt_writer.presentation import print_json, proof_document, proof_text
-    from receipt_writer.sending import require_covered
+    from receipt_writer.presentation import print_json, proof_document
 
     with open_chain(receipts_folder(home, tenant), layer_of(chain)) as opened:
-        found = opened.entry(opened.id_of(entry))
-        note, _ = require_covered(opened, found)
-        if as_json:
-            print_json(proof_document(opened.index, found, note))
-        else:
-            sys.stdout.write(proof_text(opened.index, found, note))
+        proof = opened.proof(opened.entry(opened.id_of(entry)))
+    if as_json:
+        print_json(proof_document(proof))
+    else:
+        sys.stdout.write(proof.text())
 
 
 def checkpoint(
