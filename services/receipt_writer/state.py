@@ -44,17 +44,15 @@ class StateFile:
     files: FileSystem
     path: Path
 
-    def hold(self, line: bytes) -> bool:
-        """Make the file this line, durably, unless it is; say whether it is now."""
+    def hold(self, line: bytes) -> None:
+        """Make the file this line, durably, unless it is.
+
+        Raises:
+            OSError: The disk refused; the old file stands.
+        """
         content = line + b"\n"
-        try:
-            if read_whole(self.files, self.path) != content:
-                replace_file(self.files, self.path, content)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            _log.warning("%s could not be written: %s; it will be tried again.", self.path, reason)
-            return False
-        return True
+        if read_whole(self.files, self.path) != content:
+            replace_file(self.files, self.path, content)
 
 
 class State:
@@ -68,6 +66,7 @@ class State:
         self._runs = 0
         self._last_run: Entry | None = None
         self._published_id = 0
+        self._complaint = ""
         self._covered = _Covered()
 
     def newest(self) -> bytes:
@@ -111,14 +110,14 @@ class State:
         return shared
 
     async def look(self, now_ms: int) -> None:
-        """Make the state that is due, and the file when it is behind."""
-        if self.is_due(now_ms):
-            try:
+        """Make the state that is due, and the file when it is behind; what cannot be done is left to a later look."""
+        try:
+            if self.is_due(now_ms):
                 await self.regenerate("scheduled")
-            except ReceiptError as refusal:  # the queue is full, or the writer ends: the next look tells
-                _log.info("The state was not recorded: %s", refusal)
-        elif self._published_id < self._index().head.size:
-            await self.publish()
+            elif self._published_id < self._index().head.size:
+                await self.publish()
+        except ReceiptError as refusal:  # the queue is full, the writer ends, or the newest state cannot be read back
+            self._complain(f"The state was not made: {refusal}")
 
     def is_due(self, now_ms: int) -> bool:
         """Say whether something has grown and the newest state, or what no state covers, is an hour old."""
@@ -150,8 +149,18 @@ class State:
 
     def _hold_newest(self) -> None:
         size = self._index().head.size
-        if self._file.hold(self.newest()):
-            self._published_id = size
+        try:
+            self._file.hold(self.newest())
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            self._complain(f"{self._file.path} could not be written: {reason}; it will be tried again.")
+        else:
+            self._published_id, self._complaint = size, ""
+
+    def _complain(self, complaint: str) -> None:
+        if complaint != self._complaint:  # else every look would repeat it
+            _log.warning("%s", complaint)
+        self._complaint = complaint
 
     def _newest_covered(self) -> _Covered:
         index = self._index()

@@ -51,6 +51,7 @@ class Checkpoints:
         self.signer = signer  # replaced when the checkpoint key rotates
         self._ledger, self._store = ledger, store
         self._sizes, self._keepers = sizes, keepers
+        self._short: set[str] = set()
         self._writing = asyncio.Lock()
         self.growth = Growth()
 
@@ -116,8 +117,11 @@ class Checkpoints:
         for layer in layers:
             try:
                 await self.write(layer)
+                self._short.discard(layer)
             except OutOfHandlesError as shortage:
-                _log.warning("%s", shortage)
+                if layer not in self._short:  # else every look would repeat it
+                    _log.warning("%s", shortage)
+                self._short.add(layer)
 
     async def _write(self, layer: str) -> None:
         index = self._ledger.indexes[layer]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from receipt_writer.app import Service, open_service
-from receipt_writer.errors import EntryNotFoundError, StorageFailedError
+from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, StorageFailedError
 from receipt_writer.ledger import Append
 from receipt_writer.state import STATE_EVERY_MS
 from receipt_writer.writer import Limits
@@ -134,6 +134,8 @@ async def test_a_file_that_cannot_be_written_is_tried_again_and_harms_nothing_el
         entry = await service.state.regenerate("requested")
         assert "state.json could not be written: no space left on device" in caplog.text
         await service.writer.append("L12", decision(1))
+        await service.upkeep.look_once()
+        assert len(caplog.records) == 1
         files.fails = None
         await service.upkeep.look_once()
         assert (folder / "state.json").read_bytes() == entry.line + b"\n"
@@ -186,3 +188,25 @@ async def test_a_state_whose_commit_fails_is_no_state(folder: Path) -> None:
     await running
     assert not (folder / "state.json").exists()
     service.store.close()
+
+
+async def test_a_newest_state_that_cannot_be_read_back_is_told_and_ends_no_writer(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    async with opened(folder, clock) as service:
+        await service.state.regenerate("requested")
+        await service.writer.append("L12", decision(1))
+        chain = chain_file(folder, "L1")
+        good = chain.read_bytes()
+        chain.write_bytes(good.replace(b'"size":2', b'"size":3'))
+        clock.now_ms += STATE_EVERY_MS
+        for _ in range(2):
+            await service.upkeep.look_once()
+        assert "not what was recorded" in caplog.text
+        assert len(caplog.records) == 1
+        with pytest.raises(LedgerDamagedError):
+            service.state.newest()
+        chain.write_bytes(good)
+        await service.upkeep.look_once()
+        assert sizes((folder / "state.json").read_bytes())["decisions"] == 1
