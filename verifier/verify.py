@@ -1211,7 +1211,7 @@ def follow(case: Case, run: "Run") -> tuple[Case, Findings, Verdict | None, Word
     reader, found, inode, case = Reader(file), Findings(), file.stat().st_ino, replace(began)
     while True:
         status = file.stat() if file.exists() else None
-        size = status.st_size if status else 0
+        size, lines = status.st_size if status else 0, found.lines
         if status and status.st_ino != inode:
             inode, case, old = status.st_ino, replace(began, states={found.lines}), found
             reader, found = Reader(file), Findings()
@@ -1225,10 +1225,9 @@ def follow(case: Case, run: "Run") -> tuple[Case, Findings, Verdict | None, Word
         elif size < reader.size:  # only a torn tail was cleared away
             reader.size, reader.rest = reader.offset, b""
         else:
-            lines = found.lines
             examine(reader, case, found, run)
-            if found.lines > lines:
-                run.tell(f"verify: {found.lines} entries, {found.bad.name if found.bad else 'all hold so far'}\n")
+        if found.lines > lines:
+            run.tell(f"verify: {found.lines} entries, {found.bad.name if found.bad else 'all hold so far'}\n")
         if lost or found.bad or run.stopped.wait(POLL_SECONDS):
             return case, found, lost, notes
 

@@ -1,12 +1,13 @@
-"""A chain that is watched while it grows: what was appended is judged, and a file that was cut or exchanged is noticed."""
+"""A chain that is watched while it grows: what is appended is judged; a file that is cut or exchanged is noticed."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,9 @@ class Follower:
         self.file.write_bytes(self.lines(0, 3))
         (folder / "policy.json").write_text(json.dumps(ledger.policy()))
         words = [str(self.file), "--policy", str(folder / "policy.json"), "--follow", "--json"]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process: Process = subprocess.Popen([*COMMANDS[name], *words], cwd=ROOT, text=True, **pipes)
+        self.process: Process = subprocess.Popen(
+            [*COMMANDS[name], *words], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
         self.wait_for("3 entries, all hold so far")
 
     def lines(self, start: int, end: int) -> bytes:
@@ -51,6 +53,11 @@ class Follower:
                 return
         raise AssertionError(told)
 
+    def kill(self) -> None:
+        """Leave nothing behind, whatever a test found."""
+        self.process.kill()
+        self.process.communicate()
+
     def end(self, number: signal.Signals | None = None) -> tuple[int, str | None, str | None, int]:
         """Exit code, verdict, check and entries of the last report, after a signal if one is asked for."""
         if number:
@@ -64,8 +71,15 @@ Start = Callable[[str], Follower]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Start:
-    return lambda name: Follower(name, tmp_path)
+def start(tmp_path: Path) -> Iterator[Start]:
+    with contextlib.ExitStack() as stack:
+
+        def call(name: str) -> Follower:
+            follower = Follower(name, tmp_path)
+            stack.callback(follower.kill)
+            return follower
+
+        yield call
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
