@@ -11,6 +11,7 @@ import grpc.aio
 import pytest_asyncio
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
+from prometheus.receipts.v1.receipts_pb2_grpc import ReceiptWriterStub
 from receipt_writer.ledger import Append
 from receipt_writer.rpc.streaming import WINDOW
 from receipt_writer.writer import Limits
@@ -216,6 +217,27 @@ async def test_an_idle_stream_does_not_hold_up_a_drain(folder: Path) -> None:
         endings = [await read_all(stream) for stream in streams]
     assert {error.code() for _, error in endings if error} == {grpc.StatusCode.UNAVAILABLE}
     assert len([error for _, error in endings if error]) == 20
+
+
+async def test_a_caller_that_takes_no_answers_does_not_hold_up_a_drain(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    narrow = (("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1 << 16))
+    async with running(folder) as one, grpc.aio.insecure_channel(one.target, options=narrow) as channel:
+        stub: Any = ReceiptWriterStub(channel)  # type: ignore[no-untyped-call]
+        stream = stub.AppendStream()
+        writing = asyncio.ensure_future(sent(stream, (decision_item(number) for number in range(600))))
+        while (size := (await one.stub.GetHead(pb.GetHeadRequest(layer=L12))).size) < WINDOW:
+            await one.health()
+        one.leave.set()
+        assert await asyncio.wait_for(asyncio.shield(one.ended), 2) == 0
+        answers, error = await read_all(stream)
+        await asyncio.gather(writing, return_exceptions=True)
+    assert error is not None
+    assert error.code() == grpc.StatusCode.UNAVAILABLE
+    assert {answer.entry.line.encode() for answer in answers} <= {entry.line for entry in verified(folder)}
+    assert size <= 600
+    assert [record for record in caplog.records if record.levelname in {"ERROR", "CRITICAL"}] == []
 
 
 async def test_a_storage_failure_is_the_status_of_every_item_it_touched(folder: Path) -> None:
