@@ -1,16 +1,22 @@
 #!/usr/bin/env node
 /*
-verify.mjs: verify a receipt chain offline, with one file and no trust in whoever wrote the chain.
+verify.mjs: verify receipt chains offline, with one file and no trust in whoever wrote them.
 
-  node verify.mjs CHAIN [COPY] [options]          COPY is another copy of the chain; where they differ is a fork
-
-  --policy FILE         origin and trusted keys, from outside the chain; without a trusted key nothing passes
+  node verify.mjs INPUT [INPUT...] [options]     a chain, a tlog-proof, a state.json, or the folder of a ledger;
+                                                 files of one chain are copies of it, and where they differ is a fork
+  --policy FILE         origin and trusted keys, from outside the chain, or a folder of policies; may be repeated;
+                        without a trusted key nothing passes
   --trusted-key BASE64  an entry key to trust; may be repeated
+  --key-log FILE        the chain keys, which leads on from the keys you trust
   --checkpoint FILE     a signed tree head the chain must meet; may be repeated
   --min-entries N       TRUNCATED below so many
   --max-age AGE         STALE when no checkpoint is as new as 90m, 24h, 7d
   --level chain|full    chain leaves the signatures out; full is the default
   --layer L1...L12      when no policy tells it
+  --unique              also look for ids that repeat; reads the chain once more
+  --follow              go on while the chain grows, until a signal
+  --stop-early          stop at the first bad line
+  --workers N           threads, 1 to 64; else one a core when a chain is big
   --json                print one JSON object
   --version, --help
 
@@ -18,7 +24,8 @@ Needs Node 18.3 and nothing else. verify.py is the same verifier for Python, wri
 docs/receipt-format.md, whose rules are cited as RF-n. Both print the same report, byte for byte, or one is wrong.
 */
 // From top to bottom: the grammar of a line, why a line is not of it, Ed25519, the seven checks of an entry, blocks of
-// lines judged in parallel, the evidence from outside, the verdict and its report, the command line.
+// lines judged in parallel, the evidence from outside, the verdict, how reports are laid out; then what can be judged:
+// a chain, a state, a proof of one entry, a chain that grows, ids that must not repeat; the command line.
 // Bytes travel as latin1 strings, one character a byte, so that patterns, slices and offsets mean bytes.
 import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto';
 import fs from 'node:fs';
@@ -995,7 +1002,8 @@ function readOptions(args) {
   const age = last('max-age', null);
   return {
     policy: [], checkpoint: [], 'trusted-key': [], ...values, inputs,
-    level: last('level', 'full'), layer: last('layer', ''), keyLog: last('key-log'), minEntries: Number(last('min-entries', 0)), workers: Number(last('workers', 0)),
+    level: last('level', 'full'), layer: last('layer', ''), keyLog: last('key-log'),
+    minEntries: Number(last('min-entries', 0)), workers: Number(last('workers', 0)),
     maxAgeMs: age && parseInt(age, 10) * UNITS[age.at(-1)],
   };
 }
@@ -1183,8 +1191,9 @@ if (!isMainThread && workerData?.receipts) {
 } else if (isMainThread && process.argv[1] && fs.realpathSync(process.argv[1]) === SELF) {
   process.on('uncaughtException', (error) => { console.error(error); process.exit(2); }); // 1 would say TAMPERED
   const tell = (words) => process.stderr.write(words);
-  const outcome = await run(process.argv.slice(2), Date.now(), null, tell, process.stderr.isTTY ? tell : undefined);
-  process.stderr.write((outcome.judged ? banner() : '') + outcome.stderr);
-  process.stdout.write(outcome.stdout);
-  process.exitCode = outcome.exit;
+  run(process.argv.slice(2), Date.now(), null, tell, process.stderr.isTTY ? tell : undefined).then((outcome) => {
+    process.stderr.write((outcome.judged ? banner() : '') + outcome.stderr);
+    process.stdout.write(outcome.stdout);
+    process.exitCode = outcome.exit;
+  });
 }
