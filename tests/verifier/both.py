@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ import pytest
 from verifier import verify
 
 NOW_MS = 1_796_000_000_000  # 2026-11-30
+SECONDS_AT_MOST = 1.0
+PATIENCE = 10  # verify.mjs measures the wall clock, on a machine that others use too
 DRIVER = Path(__file__).with_name("driver.mjs")
 
 
@@ -89,6 +92,28 @@ class Verifiers:
         for one in (outcome, outcome_of_node):
             assert bool(one.stderr) == (one.exit == verify.EXITS.index("")), one
         return outcome
+
+    def run_many(self, lists: Sequence[Sequence[str]], now_ms: int = NOW_MS) -> list[Outcome]:
+        """Run many command lines with JSON in both at the same time; give the outcomes once all agree.
+
+        No run may take a second by verify.mjs's own clock, or by the processor time of this thread.
+        """
+        assert self.node.stdin is not None
+        assert self.node.stdout is not None
+        json_lists = [[*args, "--json"] for args in lists]
+        self.node.stdin.write(json.dumps({"ask": "runs", "lists": json_lists, "nowMs": now_ms}) + "\n")
+        self.node.stdin.flush()
+        outcomes = []
+        for args in json_lists:
+            began = time.process_time()
+            outcomes.append(run_python(args, now_ms))
+            assert time.process_time() - began < SECONDS_AT_MOST, args
+        answers = json.loads(self.node.stdout.readline())
+        assert "error" not in answers, answers
+        for outcome, answer, args in zip(outcomes, answers, json_lists, strict=True):
+            assert (outcome.exit, outcome.stdout) == (answer["exit"], answer["stdout"]), args
+            assert answer["ms"] < 1000 * SECONDS_AT_MOST * PATIENCE, args
+        return outcomes
 
     def alone(self, layer: str, lines: Sequence[bytes]) -> list[str]:
         """Judge lines alone, as RF-21 says: `sound`, or verdict and check."""
