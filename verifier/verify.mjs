@@ -910,13 +910,11 @@ async function follow(began, session) {
     } else if (size < reader.offset) {
       lost = verdict('TRUNCATED', 'follow');
       notes.push(`The file had ${reader.size} bytes and now has ${size}.`);
-    } else if (size < reader.size) { // only a torn tail was cleared away
+    } else { // a torn tail is read again: it may have been cleared away, and lines put in its place
       [reader.size, reader.tail] = [reader.offset, reader.tail.subarray(0, reader.before)];
-    } else {
       await examine(reader, task, found, session);
-      const news = `verify: ${found.lines} entries, ${found.bad?.name ?? 'all hold so far'}\n`;
-      if (found.lines > lines) session.tell(news);
     }
+    if (found.lines > lines) session.tell(`verify: ${found.lines} entries, ${found.bad?.name ?? 'all hold so far'}\n`);
     if (!lost && !found.bad && !session.stopped) await new Promise((resolve) => { setTimeout(resolve, POLL_MS); });
     if (lost || found.bad || session.stopped) return [task, [found], lost, notes];
   }
