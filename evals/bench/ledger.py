@@ -61,7 +61,7 @@ def main() -> int:
     for kind in ("stream", "unary"):
         alone, many = loads[f"one caller, {kind}"], loads[f"{CALLERS} callers, {kind}"]
         print(
-            f"one caller, {kind:6}          {alone.p50_ms:7.2f} ms p50   (fdatasync + {alone.p50_ms - sync_ms:.2f} ms)"
+            f"one caller, {kind:6}          {alone.p50_ms:7.2f} ms p50   (fdatasync {alone.p50_ms - sync_ms:+.2f} ms)"
         )
         print(
             f"{CALLERS} callers, {kind:6}         {many.rate:7.0f} durable entries/s, p50 {many.p50_ms:.1f} ms, "
