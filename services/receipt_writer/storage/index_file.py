@@ -6,6 +6,7 @@ The file is a cache and never the truth (docs/adr/0008). It is not synced; whate
 key, machine or version is passed over and written anew, and a file that cannot be written costs the next start time.
 """
 
+import errno
 import hashlib
 import json
 import logging
@@ -22,6 +23,7 @@ from receipt_writer.storage.filesystem import FileSystem, write_all_at
 _log = logging.getLogger(__name__)
 _VERSION = 1
 _KIND = "application/vnd.prometheus.index"
+_PASSING = {errno.EMFILE, errno.ENFILE}  # no handle was left, which the next checkpoint may find otherwise
 
 
 def index_path(folder: Path, chain: str) -> Path:
@@ -82,7 +84,7 @@ class IndexFile:
                 if self._vouched_by != signer.public_key:
                     self._sign_again(handle, signer)
         except OSError as error:
-            self._is_given_up = True
+            self._is_given_up = error.errno not in _PASSING
             reason = (error.strerror or str(error)).lower()
             _log.warning(
                 "The index of the chain %s cannot be kept (%s), so the next start takes longer.",

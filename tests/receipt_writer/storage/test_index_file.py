@@ -201,6 +201,27 @@ def test_a_full_disk_ends_the_keeping_with_one_warning(tmp_path: Path, caplog: p
     ]
 
 
+class NoHandleLeft(OsFileSystem):
+    """Opens no file to write for as long as `is_short`."""
+
+    is_short = True
+
+    def open(self, path: Path, *, append: bool = False) -> int:
+        if self.is_short:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return super().open(path, append=append)
+
+
+def test_a_want_of_handles_is_over_when_there_are_some(tmp_path: Path) -> None:
+    files, path = NoHandleLeft(), index_path(tmp_path, "decisions")
+    file = opened(path, FULL, files)
+    file.keep(len(ENTRIES), CHECKPOINT)
+    assert not path.exists()
+    files.is_short = False
+    file.keep(len(ENTRIES), CHECKPOINT)
+    assert len(kept(path)) == BLOCKS
+
+
 def test_a_file_that_cannot_be_read_has_no_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = index_path(tmp_path, "decisions")
     path.mkdir()
