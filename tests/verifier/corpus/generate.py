@@ -9,7 +9,7 @@ from typing import Any
 from nacl.signing import SigningKey
 
 from tests.verifier.bodies import LAYERS, sha
-from tests.verifier.corpus import alone, commitments, curve, families, keylogs, layers, lines, proofs, states
+from tests.verifier.corpus import alone, commitments, curve, families, keylogs, layers, lines, outside, proofs, states
 from tests.verifier.corpus.material import (
     CHECKPOINT_SEED,
     DERIVED,
@@ -28,7 +28,7 @@ OTHERS = {"README.md", ".gitattributes", "schema.json"}
 def corpus() -> Corpus:
     """Everything, in memory."""
     made = Corpus()
-    for part in (lines, layers, keylogs, proofs, states, families):
+    for part in (lines, outside, layers, keylogs, proofs, states, families):
         part.add_to(made)
     made.file("families/alone.json", _rows(alone.rows()))
     made.file("ed25519.json", _rows(curve.rows()))

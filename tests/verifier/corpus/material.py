@@ -54,6 +54,14 @@ def trusting(name: str = "decisions", *keys: dict[str, Any], tenant: str = "-") 
     return (json.dumps(policy(origin(name, tenant), given), indent=1) + "\n").encode()
 
 
+def signature_of(line: bytes) -> str:
+    return line.split(b'"signature":"')[1].split(b'"')[0].decode()
+
+
+def joined(lines: Sequence[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
+
+
 @dataclass(frozen=True)
 class Case:
     """What a verifier is given, as files of the corpus, and what it must answer; verdict None is a usage error."""
