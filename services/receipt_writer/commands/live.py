@@ -22,12 +22,13 @@ def serve(context: typer.Context) -> None:
 
 def health(
     address: Annotated[str, typer.Argument(help="Where the writer listens: unix:PATH or HOST:PORT.")],
+    ca_file: CaOption = None,
 ) -> None:
     """Ask a running writer whether it serves; exit 0 when it does, else 1."""
     from receipt_writer.health import is_serving
     from receipt_writer.listen import parse_address
 
-    serving = is_serving(parse_address(address))
+    serving = is_serving(parse_address(address), ca_file)
     sys.stdout.write("SERVING\n" if serving else "NOT SERVING\n")
     raise typer.Exit(0 if serving else 1)
 

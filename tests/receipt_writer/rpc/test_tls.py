@@ -15,6 +15,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from prometheus.receipts.v1 import receipts_pb2_grpc
+from receipt_writer.errors import RequestRefusedError
+from receipt_writer.health import is_serving
+from receipt_writer.listen import parse_address
 from receipt_writer.storage.filesystem import OsFileSystem
 from receipt_writer.tokens import TOKENS_NAME, add_token
 from tests.receipt_writer.certificates import CertificateFiles, make_certificate
@@ -105,6 +108,15 @@ async def test_the_connection_is_tls_of_today(folder: Path) -> None:
         assert spoken.version() in {"TLSv1.2", "TLSv1.3"}
         assert spoken.selected_alpn_protocol() == "h2"
         writer.close()
+
+
+async def test_health_is_asked_over_tls_by_who_trusts_the_certificate(folder: Path) -> None:
+    async with guarded(folder) as one:
+        address = parse_address(one.target)
+        assert await asyncio.to_thread(is_serving, address, one.files.certificate)
+        assert not await asyncio.to_thread(is_serving, address, make_certificate(folder, "stranger").certificate)
+        with pytest.raises(RequestRefusedError, match="no such file"):
+            is_serving(address, folder / "none.pem")
 
 
 @pytest.mark.parametrize(
