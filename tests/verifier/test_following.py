@@ -112,6 +112,18 @@ def test_a_line_may_come_in_pieces(name: str, start: Start) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+def test_lines_may_take_the_place_of_a_torn_tail(name: str, start: Start) -> None:
+    watch = start(name)
+    watch.append(b"x" * 100)
+    with watch.file.open("r+b") as file:  # at no moment shorter than its whole lines
+        file.seek(len(watch.lines(0, 3)))
+        file.write(watch.lines(3, 5))
+    watch.wait_for("5 entries")
+
+    assert watch.end(signal.SIGTERM) == (0, "PASS", None, 5)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_file_that_became_shorter_is_truncated(name: str, start: Start) -> None:
     watch = start(name)
     watch.file.write_bytes(watch.lines(0, 2))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ from tests.verifier.evidence import KEYS, KeyLog, proof, row, state_of
 from tests.verifier.mutations import BLIND, KNOWING, Mutation, spoil
 
 BATCH = 200
+VERIFIERS = Path(__file__).parents[2] / "verifier"
 WAYS: list[Mutation] = [*BLIND, *KNOWING, *KNOWING]
 NEXT_KEY = ledger.OTHER_KEY
 Files = Mapping[str, bytes]
@@ -186,6 +189,24 @@ def test_a_thousand_spoilt_inputs_fool_neither_verifier(verifiers: Verifiers, tm
 @pytest.mark.parametrize("seed", range(4))
 def test_many_thousand_spoilt_inputs_fool_neither_verifier(seed: int, verifiers: Verifiers, tmp_path: Path) -> None:
     fuzz(verifiers, tmp_path, rounds=10_000, seed=seed)
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(300)
+def test_the_commands_themselves_print_alike_and_end_alike(tmp_path: Path) -> None:
+    """A process each: what a driver might hide, such as a stack that overflows or a stream left open, shows here."""
+    dice, sound = random.Random(2), targets()  # noqa: S311 - repeatable on purpose
+    programs = [[sys.executable, str(VERIFIERS / "verify.py")], ["node", str(VERIFIERS / "verify.mjs")]]
+    for _ in range(15):
+        target = dice.choice(sound)
+        data = spoil(dice, target.files[target.spoilt], target.ways)
+        args = target.lay_out(tmp_path, data)
+        mine, theirs = (
+            subprocess.run([*program, *args], capture_output=True, timeout=30, check=False) for program in programs
+        )
+        assert (mine.returncode, mine.stdout) == (theirs.returncode, theirs.stdout), (target.name, data)
+        assert mine.returncode in range(10)
+        assert mine.returncode or target.may_pass(data)
 
 
 @pytest.mark.fuzz
