@@ -1140,6 +1140,8 @@ def read_proof(file: Path) -> Proof:
 def leads_to(root: bytes, leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bool:
     """Say whether a path leads from a leaf to the root of the tree of that size (RFC 9162 section 2.1.3.2)."""
     last, node = size - 1, leaf
+    if index > last:
+        return False
     for sibling in path:
         if last == 0:
             return False
@@ -1222,9 +1224,8 @@ def follow(case: Case, run: "Run") -> tuple[Case, Findings, Verdict | None, Word
         elif size < reader.offset:
             lost = Verdict("TRUNCATED", "follow")
             notes.append(f"The file had {reader.size} bytes and now has {size}.")
-        elif size < reader.size:  # only a torn tail was cleared away
-            reader.size, reader.rest = reader.offset, b""
         else:
+            reader.size, reader.rest = reader.offset, b""  # a torn tail may have been cleared away, or written over
             examine(reader, case, found, run)
         if found.lines > lines:
             run.tell(f"verify: {found.lines} entries, {found.bad.name if found.bad else 'all hold so far'}\n")
@@ -1371,7 +1372,7 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     line.add_argument("--workers", metavar="N", type=crew, default=0, help="processes; else one a core")
     line.add_argument("--json", action="store_true", help="print one JSON object")
     line.add_argument("--version", action="version", version=banner())
-    options = line.parse_args(arguments)
+    options = line.parse_intermixed_args(arguments)
     if not all(re.fullmatch(BASE64_32, key) for key in options.trusted_key):
         raise UsageError("--trusted-key takes the base64 of 32 bytes")
     return options
