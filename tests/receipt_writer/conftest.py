@@ -4,10 +4,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.receipt_writer.commands import Commands
+if TYPE_CHECKING:
+    from tests.receipt_writer.commands import Commands
 
 
 @pytest.fixture
@@ -21,4 +23,6 @@ def folder() -> Iterator[Path]:
 @pytest.fixture
 def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
     """The command line, on a home of its own that is empty."""
+    from tests.receipt_writer.commands import Commands  # the format's own tests run without a command line
+
     return Commands(tmp_path, monkeypatch, capsys)
