@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 PEERS = ("obsigna==0.16.0", "auditchain==0.3.0", "signet-auth==0.11.0")
@@ -18,6 +19,12 @@ def print_peers(our_rate: float, our_rate_alone: float, our_verify_rate: float) 
 
     Without a package index there are no peers, which one sentence says.
     """
+    for peer in measure_peers():
+        _print_peer(peer, our_rate, our_rate_alone, our_verify_rate)
+
+
+def measure_peers() -> Iterator[dict[str, object]]:
+    """Yields each peer's name and its seconds to append and to verify so many entries; says why when there are none."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         python = _environment(folder / "venv")
@@ -29,7 +36,7 @@ def print_peers(our_rate: float, our_rate_alone: float, our_verify_rate: float) 
     if run.returncode:
         print(f"peers                       not measured: {run.stderr.strip().splitlines()[-1]}")
     for line in run.stdout.splitlines():
-        _print_peer(json.loads(line), our_rate, our_rate_alone, our_verify_rate)
+        yield json.loads(line)
 
 
 def _print_peer(peer: dict[str, object], our_rate: float, our_rate_alone: float, our_verify_rate: float) -> None:
