@@ -578,7 +578,7 @@ def judge_at_once(data: bytes, number: int, before: Entry | None, case: Case) ->
 
     It decides nothing but that: whatever it does not understand is judged line by line, check by check.
     """
-    rows = RUNS[case.layer].findall(data) if case.layer in RUNS and before and data.isascii() else []
+    rows = RUNS[case.layer].findall(data) if case.layer in RUNS and before and is_utf8(data) else []
     if not rows or not before or case.layer == "L3":
         return None
     lines, opened, ids, times, isos, links, tenants, hashes, keys, signatures, signed, forms = zip(*rows, strict=True)
