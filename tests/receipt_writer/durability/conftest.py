@@ -8,4 +8,4 @@ import pytest
 @pytest.fixture(autouse=True)
 def _quiet(caplog: pytest.LogCaptureFixture) -> None:
     """Thousands of starts each say what they set aside; nobody reads it here."""
-    caplog.set_level(logging.ERROR)
+    caplog.set_level(logging.CRITICAL + 1)

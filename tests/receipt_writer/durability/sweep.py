@@ -12,7 +12,7 @@ from pathlib import Path
 
 from service_runtime.errors import ServiceError
 from tests.receipt_writer.durability.faults import KILL, SHORT, WRITES, FailingFiles, Fault, KilledError
-from tests.receipt_writer.durability.lives import LIVES, Inspector, Promises
+from tests.receipt_writer.durability.lives import LIVES, Inspector, Promise, Promises
 
 PATIENCE_S = 20
 _PLAIN = re.compile(r"^[^\n]{15,400}[.;)]$", re.ASCII)
@@ -50,12 +50,12 @@ def cases(calls: list[list[str]], every: int = 1) -> Iterator[Case]:
 
 async def sweep(place: Path, every: int = 1, life: int | None = None) -> tuple[int, dict[Case, str]]:
     """Run the cases of one life, or of all; return how many they were, and what was wrong in those that were bad."""
-    inspector, bad, count = Inspector(), dict[Case, str](), 0
+    inspector, bad, count, before = Inspector(), dict[Case, str](), 0, await pasts(place)
     for case in cases(await calls_of(place), every):
         if life not in {None, case.life}:
             continue
         count += 1
-        if fault := await fault_of(case, place, inspector):
+        if fault := await fault_of(case, place, before[case.life], inspector):
             bad[case] = fault
     return count, bad
 
@@ -73,16 +73,33 @@ async def calls_of(place: Path) -> list[list[str]]:
     return counted
 
 
-async def fault_of(case: Case, place: Path, inspector: Inspector) -> str:
+@dataclass(frozen=True)
+class Past:
+    """A folder in which the lives before one were lived without a fault, and what was promised in them."""
+
+    folder: Path
+    promises: tuple[Promise, ...]
+
+
+async def pasts(place: Path) -> list[Past]:
+    """Live every life once without a fault; return what each life begins with."""
+    promises, folder, found = Promises(), place / "past", list[Past]()
+    folder.mkdir(mode=0o700)
+    for number, live in enumerate(LIVES):
+        found.append(Past(place / f"past-{number}", tuple(promises.made)))
+        shutil.copytree(folder, found[-1].folder)
+        files = FailingFiles()
+        await live(folder, files, promises)
+        files.abandon()
+    return found
+
+
+async def fault_of(case: Case, place: Path, past: Past, inspector: Inspector) -> str:
     """Live with the fault, start again without it, and return what was wrong, "" when nothing."""
     folder = place / "receipts"
-    folder.mkdir()
-    promises = Promises()
+    shutil.copytree(past.folder, folder)
+    promises = Promises(made=list(past.promises))
     try:
-        for live in LIVES[: case.life]:
-            healthy = FailingFiles()
-            await live(folder, healthy, promises)
-            healthy.abandon()
         files = FailingFiles(case.fault)
         ended = await _live(case, folder, files, promises)
         files.abandon()

@@ -12,14 +12,14 @@ from tests.receipt_writer.durability.lives import LIVES
 from tests.receipt_writer.durability.replays import scratch
 from tests.receipt_writer.durability.sweep import Case, calls_of, cases, sweep
 
-EVERY = 23  # a prime: it meets the calls of each kind in turn
+EVERY = 61  # a prime: it meets the calls of each kind in turn
 
 
 async def test_a_storage_call_that_fails_costs_nothing_that_was_acknowledged() -> None:
     with scratch() as place:
         count, bad = await sweep(place, EVERY)
     assert bad == {}
-    assert count > 100
+    assert count > 60
 
 
 @pytest.mark.durability

@@ -25,10 +25,10 @@ from tests.receipt_writer.durability.mutants import (
 )
 from tests.receipt_writer.durability.oplog import RecordingFiles
 from tests.receipt_writer.durability.replays import Choice, Judged, Recorded, judge, record, scratch
-from tests.receipt_writer.durability.sweep import Case, calls_of, fault_of
+from tests.receipt_writer.durability.sweep import Case, calls_of, fault_of, pasts
 from tests.receipt_writer.parts import Clock, chain_file, decision
 
-ENOUGH = 10
+ENOUGH = 5
 """So many bad states show that a check catches a mutant."""
 
 
@@ -44,7 +44,7 @@ def tells_of_a_loss(fault: str) -> bool:
 
 
 async def test_the_product_passes_what_catches_the_mutants() -> None:
-    judged = await replayed(RecordingFiles(), every=9)
+    judged = await replayed(RecordingFiles(), every=31)
     assert (judged.bad, judged.first_fault) == (0, "")
 
 
@@ -54,7 +54,7 @@ async def test_the_mutant_without_fsync_is_caught() -> None:
 
 
 async def test_the_mutant_that_syncs_after_the_acknowledgement_is_caught() -> None:
-    judged = await replayed(LateFsync())
+    judged = await replayed(LateFsync(), every=5)
     assert judged.bad == ENOUGH
     assert tells_of_a_loss(judged.first_fault)
 
@@ -65,7 +65,7 @@ async def test_the_mutant_without_a_sync_of_its_folders_is_caught() -> None:
 
 
 async def test_the_mutant_with_a_buffer_of_its_own_is_caught() -> None:
-    judged = await replayed(Buffered(), every=3)
+    judged = await replayed(Buffered(), every=5)
     assert judged.bad == ENOUGH
     assert tells_of_a_loss(judged.first_fault)
 
@@ -124,7 +124,8 @@ async def commit_write_fails() -> list[str]:
         first, *_ = await calls_of(place)
         writes = [at for at, name in enumerate(first, 1) if name == "write"][-12:]
         runs = [Case(0, Fault(at, errno.EIO, for_ever=True)) for at in writes]
-        return [fault for case in runs if (fault := await fault_of(case, place, Inspector()))]
+        past, *_ = await pasts(place)
+        return [fault for case in runs if (fault := await fault_of(case, place, past, Inspector()))]
 
 
 async def test_the_mutant_that_acknowledges_a_batch_it_could_not_write_is_caught(
@@ -164,6 +165,6 @@ async def test_the_mutant_that_cuts_a_complete_bad_line_is_caught(
 async def test_the_mutant_that_keeps_idempotency_in_memory_is_caught() -> None:
     with scratch() as place:
         recorded = await record(place, RecordingFiles())
-        judged = judge(recorded, place, Inspector(with_forgotten_keys), Choice(enough=1, every=5))
+        judged = judge(recorded, place, Inspector(with_forgotten_keys), Choice(enough=1, every=31))
     assert judged.bad
     assert "a repeated request got another answer" in judged.first_fault
