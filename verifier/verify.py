@@ -592,7 +592,7 @@ def judge_at_once(data: bytes, number: int, before: Entry | None, case: Case) ->
         and list(map(int, ids)) == list(range(number, number + len(ids)))
         and links[1:] == hashes[:-1]
         and before.hash in (links[0], b"")
-        and set(tenants) == {case.tenant.removeprefix(b"-") if case.tenant == b"-" else case.tenant}
+        and set(tenants) == {b"" if case.tenant == b"-" else case.tenant}
         and [hashlib.sha256(body).hexdigest().encode() for body in bodies] == list(hashes)
         and ms == sorted([before.ms, *ms])[1:]
         and all(is_trusted(key, number, case, number + len(ids) - 1) for key in set(keys))
@@ -651,16 +651,15 @@ class Reader:
             while piece := file.read(BLOCK_BYTES):
                 data = self.rest + piece
                 if end := data.rfind(b"\n") + 1:
-                    start = self.offset
-                    block = Block(self.number, start, self.previous, data[:end] if carried else None, self.path, 0)
-                    self.number += data.count(b"\n")
-                    self.offset = self.size + end - len(self.rest)
+                    size = self.size + end - len(self.rest) - self.offset
+                    carries = carried or size != end  # an endless line is not to be read again whole
+                    whole = data[:end] if carries else None
+                    block = Block(self.number, self.offset, self.previous, whole, self.path, size)
+                    self.number, self.offset = self.number + data.count(b"\n"), self.offset + size
                     self.previous = data[data.rfind(b"\n", 0, end - 1) + 1 : end - 1]
-                    yield block._replace(size=self.offset - start)
-                self.rest = data[end:][
-                    : MAX_LINE_BYTES + 1
-                ]  # more of an endless line would not change how it is judged
-                self.size += len(piece)
+                    yield block
+                # More of an endless line would not change how it is judged.
+                self.rest, self.size = data[end:][: MAX_LINE_BYTES + 1], self.size + len(piece)
 
 
 def examine(reader: Reader, case: Case, found: Findings, run: "Run") -> None:
