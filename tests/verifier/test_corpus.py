@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.verifier.bodies import LAYERS
-from tests.verifier.both import Verifiers
+from tests.verifier.both import Verifiers, run_python
 from tests.verifier.corpus import families
 from tests.verifier.corpus.generate import OTHERS, corpus
 from tests.verifier.corpus.material import FOLDER, Corpus
@@ -101,7 +101,9 @@ def found_in(report: Row) -> list[Any]:
 
 def test_no_byte_of_an_entry_reaches_a_terminal(verifiers: Verifiers, tmp_path: Path) -> None:
     for row in ALONE:
-        outcome = verifiers.run(alone(row, tmp_path))
+        given = alone(row, tmp_path)
+        outcome, outcome_of_node = run_python(given), verifiers.run_node(given)
+        assert outcome.stdout == outcome_of_node.stdout
         assert outcome.stdout.isascii()
         assert outcome.stdout.replace("\n", "").isprintable()
         assert "pwned" not in outcome.stdout

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
 from tests.receipt_writer.format import edwards
-from tests.receipt_writer.format.edwards import ORDER, P, Point, add, times, torsion
+from tests.receipt_writer.format.edwards import ORDER, P, Point, add, times
 from tests.verifier.corpus.material import ENTRY
 
 SECRET, NONCE = 12_345, 67_890
+torsion = functools.cache(edwards.torsion)
 HONEST = b"a message"
 Row = dict[str, Any]
 
@@ -35,6 +37,7 @@ def _row(name: str, case: tuple[bytes, bytes, bytes], *, holds: bool, rule: str)
     }
 
 
+@functools.cache
 def base_point() -> Point:
     point = edwards.with_y(4 * pow(5, -1, P) % P)
     assert point is not None

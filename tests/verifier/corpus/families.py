@@ -10,9 +10,10 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
-from receipt_writer.format.chain import check_link, genesis_head
+from receipt_writer.format.chain import Head, check_link, genesis_head
 from receipt_writer.format.digest import split_origin
 from receipt_writer.format.entry import parse_line
 from receipt_writer.format.errors import ForkError, FormatError, LinkError, UnsupportedError
@@ -31,23 +32,32 @@ SMALL, ORDERED = 3, 4
 
 def judge(data: bytes, whole_origin: str) -> Found:
     """Verdict, id and check of a chain's bytes under the published entry key, without evidence from outside."""
-    parts = split_origin(whole_origin)
-    layer, head = layer_of_chain(parts.chain).name, genesis_head(whole_origin)
-    keys = (TrustedKey(bytes(ENTRY.verify_key), "entry"),)
     *lines, tail = data.split(b"\n")
-    for number, line in enumerate(lines, 1):
-        try:
-            entry = parse_line(layer, line)
-            if layer == KEY_LAYER:
-                read_event(entry)
-            head = check_link(head, entry, tenant_id=parts.tenant_id, keys=keys)
-            if layer == KEY_LAYER:
-                check_possession(entry)
-        except LinkError as error:
-            return ("FORKED" if isinstance(error, ForkError) else "TAMPERED"), error.id, error.check
-        except FormatError as error:
-            return ("UNSUPPORTED" if isinstance(error, UnsupportedError) else "MALFORMED"), number, error.check
+    judged: Head | Found = genesis_head(whole_origin)
+    for line in lines:
+        judged = after(judged, line, whole_origin)
+        if not isinstance(judged, Head):
+            return judged
     return ("TORN_TAIL", None, "framing") if tail else ("PASS", None, None)
+
+
+@cache
+def after(head: Head, line: bytes, whole_origin: str) -> Head | Found:
+    """The head after one more line, or what is wrong with that line; most cases begin with the same ones."""
+    parts = split_origin(whole_origin)
+    layer, keys = layer_of_chain(parts.chain).name, (TrustedKey(bytes(ENTRY.verify_key), "entry"),)
+    try:
+        entry = parse_line(layer, line)
+        if layer == KEY_LAYER:
+            read_event(entry)
+        following = check_link(head, entry, tenant_id=parts.tenant_id, keys=keys)
+        if layer == KEY_LAYER:
+            check_possession(entry)
+    except LinkError as error:
+        return ("FORKED" if isinstance(error, ForkError) else "TAMPERED"), error.id, error.check
+    except FormatError as error:
+        return ("UNSUPPORTED" if isinstance(error, UnsupportedError) else "MALFORMED"), head.size + 1, error.check
+    return following
 
 
 def add_to(corpus: Corpus) -> None:
