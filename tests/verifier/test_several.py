@@ -117,3 +117,13 @@ def test_what_cannot_be_done_is_one_sentence(case: str, home: Path, verifiers: V
     assert (outcome.exit, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith("verify: ")
     assert len(outcome.stderr.splitlines()) == 1
+
+
+def test_a_file_name_in_a_folder_cannot_write_to_the_terminal(home: Path) -> None:
+    (home / "policy-\x1b]0;owned\x07.json").write_bytes(b"{}")
+
+    outcome = run_python([str(home), "--policy", str(home)])
+
+    assert outcome.exit == 2
+    assert "policy-?]0;owned?.json" in outcome.stderr
+    assert "\x1b" not in outcome.stderr
