@@ -1564,7 +1564,8 @@ def run(
         options.workers = workers or options.workers
         reports, several = answer(options, session)
     except (UsageError, OSError) as error:
-        return 2, "", f"verify: {error}\n"
+        shown = (letter if letter.isprintable() or letter == "\n" else "?" for letter in str(error))
+        return 2, "", f"verify: {''.join(shown)}\n"  # a folder may hold file names that a terminal would obey
     finally:
         session.clear()
     data, text = summary(reports) if several else (reports[0].data, reports[0].text)
