@@ -189,9 +189,9 @@ def test_a_thousand_spoilt_inputs_fool_neither_verifier(verifiers: Verifiers, tm
 
 @pytest.mark.fuzz
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_many_thousand_spoilt_inputs_fool_neither_verifier(seed: int, verifiers: Verifiers, tmp_path: Path) -> None:
-    fuzz(verifiers, tmp_path, rounds=10_000, seed=seed)
+    fuzz(verifiers, tmp_path, rounds=8_000, seed=seed)
 
 
 @pytest.mark.fuzz

@@ -47,6 +47,9 @@ def _edits(corpus: Corpus, base: Chain) -> None:
         2,
         "encoding",
     )
+    foul = chain(size=1)
+    foul.add(decision(2), spoil=lambda body: body.replace(b"prometheus-agent", b"\xc0\xaf")).fill(3)
+    corpus.case("lines/no-text-in-the-middle", "bytes that are no text", foul, "MALFORMED", 2, "encoding")
     unreal = chain(size=1)
     unreal.add(decision(2), at="2025-02-30T00:00:00.000Z").fill(3)
     corpus.case("lines/signing-time-of-no-calendar", attack, unreal, "MALFORMED", 2, "schema")

@@ -81,5 +81,38 @@ AT_ONCE: list[Fault] = [
         ('leaves = [hashlib.sha256(b"\\x00" + line)', 'leaves = [hashlib.sha256(b"\\x01" + line)'),
         None,
     ),
+    fault(
+        "at once: tenants",
+        "replay/tenant-in-one-entry",
+        ('and set(tenants) == {b"" if case.tenant == b"-" else case.tenant}\n', ""),
+        None,
+    ),
+    fault(
+        "at once: hashes",
+        "lines/last-hash-edited",
+        ("and [hashlib.sha256(body).hexdigest().encode() for body in bodies] == list(hashes)\n", ""),
+        None,
+    ),
+    fault(
+        "at once: keys",
+        "trust/all-by-a-stranger",
+        ("and all(is_trusted(key, number, case, number + len(ids) - 1) for key in set(keys))\n", ""),
+        None,
+    ),
+    fault(
+        "at once: key ranges",
+        "trust/range-ends",
+        ("is_trusted(key, number, case, number + len(ids) - 1)", "is_trusted(key, number, case)"),
+        None,
+    ),
+    fault(
+        "at once: signatures",
+        "lines/edited-and-rehashed",
+        ("holds = all(is_signed(row, case.layer) for row", "holds = all(row for row"),
+        None,
+    ),
+    fault(
+        "at once: text", "lines/no-text-in-the-middle", (" and before and is_utf8(data) else", " and before else"), None
+    ),
     fault("at once: times", "clocks/steps-back-to-1970", ("and ms == sorted([before.ms, *ms])[1:]\n", ""), None),
 ]
