@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from receipt_writer.commands.options import receipts_folder
+from receipt_writer.errors import WriterCallError
 from service_runtime.errors import SetupError
 from service_runtime.settings import load_settings
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from receipt_writer.rpc.caller import Caller
 
 _START_S = 30.0
+_WRONG_SETUP = 2
 
 ConnectOption = Annotated[
     str | None, typer.Option("--connect", help="A running writer's address; else one is started for the moment.")
@@ -64,9 +66,10 @@ def _child(home: str | None, address: str) -> Iterator[None]:
         said = [line.strip() for line in _until_ready(child.stderr)]
         try:
             if child.poll() is not None or not said or "ready:" not in said[-1]:
-                child.wait(_START_S)
+                status = child.wait(_START_S)
                 reason = said[-1].removeprefix("receipt-writer: ") if said else "The writer did not start."
-                raise SetupError(f"{reason} If it should stay, name its address with --connect.")
+                hint = " If it should stay, name its address with --connect." if "running writer" in reason else ""
+                raise (SetupError if status == _WRONG_SETUP else WriterCallError)(f"{reason}{hint}")
             yield
         finally:
             child.stdin.close()
