@@ -158,6 +158,24 @@ def look_at(target: Target, data: bytes, outcome: Outcome) -> None:
         assert target.files[target.spoilt].startswith(held), (target.name, data)
 
 
+def fuzz_blocks(verifiers: Verifiers, folder: Path, rounds: int, seed: int) -> None:
+    """Spoil a chain of several blocks, so that faults fall on their borders, too; a copy beside it shows forks."""
+    dice, chain = random.Random(seed), ledger.Chain()  # noqa: S311 - repeatable on purpose
+    while len(chain.content) < 3 << 18:
+        chain.fill(len(chain.lines) + 50, productId="x" * dice.randrange(900))
+    (folder / "true.jsonl").write_bytes(chain.content)
+    (folder / "policy.json").write_bytes(policy())
+    for start in range(0, rounds, 20):
+        lists, spoilt = [], [spoil(dice, chain.content, WAYS) for _ in range(20)]
+        for place, data in enumerate(spoilt):
+            file = folder / f"{place}.jsonl"
+            file.write_bytes(data)
+            copies = [[str(file)], [str(file), str(folder / "true.jsonl")], [str(folder / "true.jsonl"), str(file)]]
+            lists.append([*copies[(start + place) % 3], "--policy", str(folder / "policy.json"), *BLINDFOLD])
+        for outcome in verifiers.run_many(lists):
+            assert outcome.exit in range(10)
+
+
 def fuzz_lines(verifiers: Verifiers, rounds: int, seed: int) -> None:
     """Spoil single lines, which is a hundred times faster; what is still sound must be its own canonical form."""
     dice = random.Random(seed)  # noqa: S311 - repeatable on purpose
@@ -185,6 +203,16 @@ def test_some_thousand_spoilt_lines_are_judged_alike(verifiers: Verifiers) -> No
 
 def test_a_thousand_spoilt_inputs_fool_neither_verifier(verifiers: Verifiers, tmp_path: Path) -> None:
     fuzz(verifiers, tmp_path, rounds=1_000, seed=20_261_130)
+
+
+def test_some_spoilt_chains_of_several_blocks_are_judged_alike(verifiers: Verifiers, tmp_path: Path) -> None:
+    fuzz_blocks(verifiers, tmp_path, rounds=20, seed=20_261_130)
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(300)
+def test_many_spoilt_chains_of_several_blocks_are_judged_alike(verifiers: Verifiers, tmp_path: Path) -> None:
+    fuzz_blocks(verifiers, tmp_path, rounds=200, seed=3)
 
 
 @pytest.mark.fuzz
