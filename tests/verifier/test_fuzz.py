@@ -219,7 +219,7 @@ def test_many_spoilt_chains_of_several_blocks_are_judged_alike(verifiers: Verifi
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(3))
 def test_many_thousand_spoilt_inputs_fool_neither_verifier(seed: int, verifiers: Verifiers, tmp_path: Path) -> None:
-    fuzz(verifiers, tmp_path, rounds=8_000, seed=seed)
+    fuzz(verifiers, tmp_path, rounds=6_000, seed=seed)
 
 
 @pytest.mark.fuzz
