@@ -39,7 +39,8 @@ const [VERSION, SELF] = ['0.2.0', fileURLToPath(import.meta.url)];
 // A verdict's place is its exit code (RF-22); 2 is a usage or I/O error, told on stderr without a report.
 const EXITS = 'PASS TAMPERED - UNANCHORED TRUNCATED FORKED TORN_TAIL STALE MALFORMED UNSUPPORTED'.split(' ');
 const [MAX_LINE_BYTES, MAX_STRING_BYTES, MAX_DEPTH] = [65_536, 4_096, 32];
-const [BLOCK_BYTES, PARALLEL_BYTES] = [1 << 18, 4 << 20]; // a smaller file is judged before workers would have started
+const [READ_BYTES, BUFFER_BYTES] = [1 << 16, 1 << 18]; // room for a read, a line before it and an unfinished one
+const PARALLEL_BYTES = 4 << 20; // a smaller file is judged before workers would have started
 const MAX_KEYS_LISTED = 64; // a hostile chain may carry a key an entry; memory stays flat
 
 // --- Grammar (RF-1 to RF-9, RF-11): all members in order; only the newest form has what stands in <>; as in verify.py.
@@ -384,7 +385,7 @@ function* readBlocks(reader, buffers) {
   let [buffer, fill, turn] = [buffers[0], reader.tail.copy(buffers[0]), 0];
   try {
     for (;;) {
-      const size = fs.readSync(file, buffer, fill, BLOCK_BYTES - fill, goesOn ? reader.size : null);
+      const size = fs.readSync(file, buffer, fill, READ_BYTES, goesOn ? reader.size : null);
       if (!size) break;
       [reader.size, fill] = [reader.size + size, fill + size];
       const end = Math.max(reader.before, buffer.subarray(0, fill).lastIndexOf(BREAK) + 1);
@@ -409,7 +410,7 @@ function* readBlocks(reader, buffers) {
 
 /** The whole lines of a file. */
 function* readLines(file) {
-  const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+  const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   for (const { number, end } of readBlocks(readerOf(file), [buffer])) {
     yield* buffer.latin1Slice(0, end).split('\n').slice(number === 1 ? 0 : 1, -1);
   }
@@ -429,7 +430,7 @@ async function examine(reader, task, found, session) {
   const [{ size }, asked, early] = [fs.statSync(reader.file), task.options.workers, task.options['stop-early']];
   const alone = task.layer === 'L3' || !(asked || size - reader.size >= PARALLEL_BYTES);
   const threads = alone ? 1 : asked || os.cpus().length;
-  const newBuffer = () => Buffer.from(new SharedArrayBuffer(BLOCK_BYTES));
+  const newBuffer = () => Buffer.from(new SharedArrayBuffer(BUFFER_BYTES));
   const buffers = Array.from({ length: threads > 1 ? 2 * threads : 1 }, newBuffer); // a worker judges one, one waits
   const start = () => startWorker({ receipts: { task, shared: buffers.map(({ buffer }) => buffer) } });
   const [pool, window] = [threads > 1 ? Array.from({ length: threads }, start) : [], []];
