@@ -1177,7 +1177,7 @@ export async function run(args, nowMs, workers = null, tell = () => {}, show = (
     return outcome(report.exit, options.json ? `${JSON.stringify(report)}\n` : text, '', true);
   } catch (error) {
     if (!(error instanceof UsageError) && !error.syscall && !error.code?.startsWith('ERR_PARSE_ARGS')) throw error;
-    return outcome(2, '', `verify: ${error.message}\n`);
+    return outcome(2, '', `verify: ${error.message.replace(/[^ -~\n]/gu, '?')}\n`); // as no terminal would obey it
   } finally {
     if (session.shownAt) show(`\r${' '.repeat(40)}\r`);
   }
