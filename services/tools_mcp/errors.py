@@ -4,6 +4,7 @@ ToolsError                     base (a ServiceError: its words may be shown)
 ├── InvalidInputError          an argument cannot be used as it is; the sentence says what to send instead
 ├── NotFoundError              no event or note has this id or title
 ├── ConflictError              it is there already, or it changed since it was read
+│   └── ChangedError           another program changed it between our look and our write
 └── StoreError                 the folder cannot be read or written; nothing was changed
     └── StoreBusyError         other processes kept the folder locked for too long
 """
@@ -25,6 +26,10 @@ class NotFoundError(ToolsError):
 
 class ConflictError(ToolsError):
     """The store holds something that speaks against this write; nothing was changed."""
+
+
+class ChangedError(ConflictError):
+    """Another program changed it between our look and our write; nothing was changed, and trying again can help."""
 
 
 class StoreError(ToolsError):

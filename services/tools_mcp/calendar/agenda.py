@@ -1,44 +1,51 @@
-"""The calendar service: what each tool does, over the folder of files. Clock and ids are passed in."""
+"""The calendar service: what each tool does, over the store of events. Clock and ids are passed in."""
 
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
+import icalendar
+
 from service_runtime.settings import Settings
-from tools_mcp.calendar.drafting import change_event, draft_event
-from tools_mcp.calendar.expansion import occurrences
+from tools_mcp.calendar.account import Account, account_of
+from tools_mcp.calendar.changing import Change, change_occurrence, change_series, split_series
+from tools_mcp.calendar.drafting import draft_event
+from tools_mcp.calendar.editing import apart, exclude, is_excluded, overrides_from
+from tools_mcp.calendar.expansion import has_occurrences
+from tools_mcp.calendar.facts import facts_of
+from tools_mcp.calendar.finding import Opened, find, occurrence, opened, scope_of
 from tools_mcp.calendar.free import Stretch, free_stretches
-from tools_mcp.calendar.ics import (
-    Series,
-    UnreadableError,
-    changes,
-    new_calendar,
-    request_of,
-    rewrite,
-    series_in,
-)
-from tools_mcp.calendar.model import Event, EventDraft, EventFields, Outcome, Window
-from tools_mcp.calendar.store import CalendarFolder, Snapshot
+from tools_mcp.calendar.ics import REQUEST_KEY, Series, new_calendar, series_in
+from tools_mcp.calendar.looking import Found, Work, after_day, clashes, listed, overlapping, position_in
+from tools_mcp.calendar.model import Event, EventDraft, EventFields, Outcome, Scope, Window
+from tools_mcp.calendar.protocol import CalendarStore, Snapshot, StoredSeries
+from tools_mcp.calendar.store import CalendarFolder
 from tools_mcp.calendar.times import ReadTime, instant, read_time
-from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError
+from tools_mcp.calendar.trash import part_of
+from tools_mcp.calendar.wording import clash_remark
+from tools_mcp.errors import ChangedError, ConflictError, InvalidInputError, NotFoundError
 from tools_mcp.texts import same, shown
 
 _A_YEAR = timedelta(days=366)
 _FREE_WINDOW = timedelta(days=62)
+_CLASH_WINDOW = timedelta(days=62)
+_CLASH_WORK = 1_000
 _TEN_YEARS = timedelta(days=3653)
-_STRETCH = timedelta(days=62)
+_TRIES = 4
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Agenda:
     """The events of one person."""
 
-    store: CalendarFolder
+    store: CalendarStore
     zone: ZoneInfo
     now: Callable[[], datetime]
     new_id: Callable[[], str]
@@ -49,7 +56,7 @@ class Agenda:
         Raises:
             InvalidInputError: A field cannot be used.
             ConflictError: The key belongs to another event.
-            StoreError: The folder cannot be used.
+            StoreError: The store cannot be used.
         """
         draft = draft_event(fields, self.zone)
         request = f"{hashlib.sha256(key.encode()).hexdigest()} {_fingerprint(fields)}" if key else None
@@ -61,58 +68,122 @@ class Agenda:
             uid = self.new_id()
             calendar = new_calendar(uid, draft, self.now(), request)
             self.store.add(uid, calendar)
-        return Outcome("created", series_in(calendar, uid, self.zone).event, draft.remarks)
+        series = series_in(calendar, uid, self.zone)
+        return Outcome("created", series.event, (*draft.remarks, *self._clashes(snapshot, series)))
 
-    def get(self, uid: str) -> Event:
-        """Return the event of this id, a series as it starts.
+    def get(self, event_id: str) -> Event:
+        """Return the event of this id, a series as it starts; of one occurrence with the rule of its series.
 
         Raises:
             NotFoundError: There is none.
         """
-        return self.store.snapshot().get(uid).series.event
+        place = find(self.store.snapshot(), event_id)
+        whole = place.stored.facts.event
+        if place.at is None:
+            return whole
+        series = place.stored.series
+        return replace(series.occurrence(occurrence(series, place)), recurrence=whole.recurrence)
 
-    def update(self, uid: str, fields: EventFields) -> Outcome:
-        """Change the given fields of an event, of a series as a whole.
+    def update(self, event_id: str, fields: EventFields, scope: Scope | None = None) -> Outcome:
+        """Change the given fields of an event, of one occurrence, of all from one on, or of a whole series.
+
+        The scope of an occurrence's id is `this` unless told, of a series' own id `all`.
 
         Raises:
             NotFoundError: There is no such event.
-            InvalidInputError: A field cannot be used.
+            InvalidInputError: A field cannot be used, or the scope needs an occurrence.
             ConflictError: The change would tear off occurrences that were changed one by one.
         """
-        with self.store.writing() as snapshot:
-            stored = snapshot.get(uid)
-            current = stored.series.event
-            draft = change_event(current, fields, self.zone)
-            changed = changes(current, draft)
-            if not changed:
-                return Outcome("unchanged", current, draft.remarks)
-            if stored.series.overrides and changed & {"times", "recurrence"}:
-                raise ConflictError(
-                    f"Some occurrences of {shown(current.title)} were changed one by one and would lose their place; "
-                    "change title, location, notes or attendees only, or create a new event."
-                )
-            calendar = self.store.open(stored)
-            rewrite(series_in(calendar, uid, self.zone).master, current, draft, self.now())
-            self.store.save(stored, calendar)
-        return Outcome("updated", series_in(calendar, uid, self.zone).event, draft.remarks)
+        return _again(lambda: self._update(event_id, Change(fields, self.zone, self.now()), scope))
 
-    def delete(self, uid: str) -> Outcome:
-        """Move an event, a series as a whole, to the trash; deleting it again changes nothing.
+    def _update(self, event_id: str, change: Change, scope: Scope | None) -> Outcome:
+        with self.store.writing() as snapshot:
+            found = opened(self.store, find(snapshot, event_id), self.zone)
+            series, component = found.series, found.component()
+            scope = scope_of(scope, series, found.place.at)
+            if component is not None and scope == "following":
+                series = split_series(series, component, change.now)
+                outcome = change_series(series, None, change)
+                if outcome.status == "updated":
+                    self._save_split(snapshot, found, series, component)
+            else:
+                if component is not None and scope == "this":
+                    outcome = change_occurrence(found.calendar, series, component, change)
+                else:
+                    outcome = change_series(series, series.occurrence(component) if component else None, change)
+                if outcome.status == "updated":
+                    self.store.save(found.place.stored, found.calendar)
+                    series = series_in(found.calendar, series.uid, self.zone)
+        if outcome.status == "unchanged":
+            return outcome
+        return replace(outcome, remarks=(*outcome.remarks, *self._clashes(snapshot, series, outcome.event)))
+
+    def _save_split(self, snapshot: Snapshot, found: Opened, later: Series, component: icalendar.Component) -> None:
+        """Write the new series, then end the old one. A crash between leaves both, and trying again repairs it."""
+        new = _with_events(part_of(found.calendar, ""), (later.master, *later.overrides))
+        halfway = snapshot.find(later.uid)
+        _remove(found.calendar, overrides_from(found.series, component))
+        if halfway is None:
+            self.store.add(later.uid, new)
+        else:
+            self.store.save(halfway, new)
+        self._save_or_trash(found)
+
+    def delete(self, event_id: str, scope: Scope | None = None) -> Outcome:
+        """Move an event, an occurrence, all from one on, or a whole series to the trash; again changes nothing.
 
         Raises:
             NotFoundError: There is and was no such event.
+            InvalidInputError: The scope needs an occurrence.
+            ConflictError: The series cannot be split there.
         """
+        return _again(lambda: self._delete(event_id, scope))
+
+    def _delete(self, event_id: str, scope: Scope | None) -> Outcome:
         with self.store.writing() as snapshot:
             try:
-                stored = snapshot.get(uid)
+                place = find(snapshot, event_id)
             except NotFoundError:
-                gone = next((series for series in self.store.trashed() if series.uid == uid), None)
+                gone = next((series for series in self.store.trashed() if series.uid == event_id), None)
                 if gone is None:
                     raise
-                event = gone.event
-                return Outcome("deleted", event, ("It was in the trash already.",))
+                return Outcome("deleted", gone.event, ("It was in the trash already.",))
+            found = opened(self.store, place, self.zone)
+            series = found.series
+            if place.at is not None and is_excluded(series, place.at):
+                return Outcome("deleted", series.event, ("This occurrence of the series was deleted already.",))
+            component = found.component()
+            scope = scope_of(scope, series, place.at)
+            if component is None or scope == "all":
+                self.store.trash(place.stored)
+                return Outcome("deleted", series.event, ("The whole series was deleted.",) if series.repeats else ())
+            event = series.occurrence(component)
+            self._take_out(found, component, scope)
+        remark = "Only this occurrence was deleted." if scope == "this" else "This and all later ones were deleted."
+        return Outcome("deleted", event, (remark,))
+
+    def _take_out(self, found: Opened, component: icalendar.Component, scope: Scope) -> None:
+        """Take one occurrence, or all from one on, out of a series; what is taken out is in the trash first."""
+        now, series = self.now(), found.series
+        if scope == "this":
+            overrides = [override for override in series.overrides if override is component]
+            taken: Sequence[icalendar.Event] = overrides or (apart(series, component),)
+            exclude(series, component, now)
+        else:
+            overrides = overrides_from(series, component)
+            later = split_series(series, component, now)
+            taken = (later.master, *later.overrides)
+        _remove(found.calendar, overrides)
+        self.store.keep(str(taken[0]["UID"]), _with_events(part_of(found.calendar, ""), taken))
+        self._save_or_trash(found)
+
+    def _save_or_trash(self, found: Opened) -> None:
+        """Write a series that became shorter; one without any occurrence goes to the trash as it was."""
+        stored = found.place.stored
+        if has_occurrences(series_in(found.calendar, stored.uid, self.zone)):
+            self.store.save(stored, found.calendar)
+        else:
             self.store.trash(stored)
-        return Outcome("deleted", stored.series.event)
 
     def window(
         self, start: str | None, end: str | None, zone: ZoneInfo | None = None
@@ -130,48 +201,22 @@ class Agenda:
         first = read_time(start, "start", zone, self.zone) if start else today
         begins = instant(first.value, days_in)
         last = read_time(end, "end", zone, self.zone) if end else None
-        ends = begins + _A_YEAR if last is None else instant(_after(last.value), days_in)
+        ends = begins + _A_YEAR if last is None else instant(after_day(last.value), days_in)
         if ends <= begins:
             raise InvalidInputError(f"end {shown(end or '')} is before start {shown(start or 'today')}; swap them.")
         remarks = tuple(time.remark for time in (first, last) if time and time.remark)
         return Window(begins, min(ends, begins + _TEN_YEARS)), remarks
 
-    def between(
-        self, window: Window, query: str | None, after: tuple[int, str] | None, wanted: int
-    ) -> tuple[list[Event], int]:
-        """Return the occurrences in a window that match every word of the query, earliest first, and what was skipped.
+    def between(self, window: Window, query: str | None, after: tuple[int, str] | None, wanted: int) -> Found:
+        """Return the occurrences in a window that match every word of the query, earliest first (`looking.listed`).
 
-        The words are looked for in title, location, notes and attendees, letter case aside. Only those after the
-        position `after`, and no more than it takes to know `wanted` of them and whether there are others: the window
-        is expanded a stretch at a time, so an endless series costs what is shown of it.
+        The words are looked for in title, location, notes and attendees, letter case aside.
         """
-        snapshot = self.store.snapshot()
-        words = (query or "").casefold().split()
-        events: list[Event] = []
-        broken: set[str] = set()
-        start, first = _begin(window, after), True
-        while start < window.end and len(events) <= wanted:
-            end = min(start + _STRETCH, window.end)
-            found = self._overlapping(snapshot, Window(start, end), broken)
-            fresh = [event for event in found if first or instant(event.start, self.zone) >= start]
-            matching = [event for event in fresh if _matches(event, words)]
-            events += sorted(
-                (event for event in matching if not after or self.position(event) > after), key=self.position
-            )
-            start, first = end, False
-        return events, snapshot.unreadable + len(broken)
-
-    def _overlapping(self, snapshot: Snapshot, window: Window, broken: set[str]) -> Iterator[Event]:
-        """Yield the occurrences in a window; the series that cannot be expanded are put into `broken`."""
-        for stored in snapshot.series:
-            try:
-                yield from occurrences(stored.series, window.start, window.end)
-            except UnreadableError:
-                broken.add(stored.series.uid)
+        return listed(self.store.snapshot(), window, query=query, after=after, wanted=wanted, zone=self.zone)
 
     def position(self, event: Event) -> tuple[int, str]:
         """Return an event's place in a list: its instant in seconds, then its id."""
-        return int(instant(event.start, self.zone).timestamp()), event.id
+        return position_in(self.zone)(event)
 
     def free(
         self, window: Window, shortest: timedelta, hours: tuple[int, int], zone: ZoneInfo
@@ -179,19 +224,32 @@ class Agenda:
         """Return the free stretches of a window, and the all-day events in it, which do not take up time.
 
         Raises:
-            InvalidInputError: The window is longer than 62 days.
+            InvalidInputError: The window is longer than 62 days, or too much repeats in it.
         """
         if window.end - window.start > _FREE_WINDOW:
             raise InvalidInputError("The window is longer than 62 days; send an end that is closer to the start.")
         busy: list[Stretch] = []
         whole_days: list[Event] = []
-        for event in self._overlapping(self.store.snapshot(), window, set()):
+        work = Work()
+        for event in overlapping(self.store.snapshot().series, window, work):
             if event.takes_time:
                 busy.append((instant(event.start, self.zone), instant(event.end, self.zone)))
             elif event.all_day and not event.cancelled:
                 whole_days.append(event)
+        if work.too_much:
+            raise InvalidInputError("Too much repeats in this window to look through; send an end closer to the start.")
         stretch = (window.start, window.end)
         return free_stretches(busy, stretch, shortest, hours, zone), sorted(whole_days, key=self.position)
+
+    def _clashes(self, snapshot: Snapshot, series: Series, event: Event | None = None) -> tuple[str, ...]:
+        """Return the sentence that names what else takes place then, for the first two months of a series."""
+        work = Work(_CLASH_WORK)
+        if event is None or not event.series_id:
+            begins = series.span[0]
+            events = list(_expanded(series, Window(begins, begins + _CLASH_WINDOW)))
+        else:
+            events = [event]
+        return clash_remark(clashes(snapshot, events, series.uid, self.zone, work), self.zone, work.too_much)
 
     def _done_before(self, snapshot: Snapshot, request: str) -> Event | None:
         """Return the event that a call with this key made.
@@ -199,71 +257,88 @@ class Agenda:
         Raises:
             ConflictError: The key came with other arguments, or its event was deleted since.
         """
-        if made := _made_by(request, (stored.series for stored in snapshot.series)):
-            return made.event
-        if gone := _made_by(request, self.store.trashed()):
-            title = shown(gone.event.title)
+        if made := _made_by(request, ((one.facts.request, one.facts.event) for one in snapshot.series)):
+            return made
+        trashed = ((str(series.master.get(REQUEST_KEY, "")), series.event) for series in self.store.trashed())
+        if gone := _made_by(request, trashed):
             raise ConflictError(
-                f"The event {title} that this idempotency_key made was deleted since; send a new key to make it again."
+                f"The event {shown(gone.title)} that this idempotency_key made was deleted since; send a new key to "
+                "make it again."
             )
         return None
 
     def _same(self, snapshot: Snapshot, draft: EventDraft) -> Event | None:
         """Return an event with the draft's title at the draft's start, also when it is one occurrence of a series."""
         begins = instant(draft.start, self.zone)
+        window = Window(begins, begins + timedelta(minutes=1))
         for stored in snapshot.series:
-            if not same(stored.series.event.title, draft.title):
+            if not same(stored.facts.event.title, draft.title):
                 continue
-            alone = replace(snapshot, series=(stored,))
-            for event in self._overlapping(alone, Window(begins, begins + timedelta(minutes=1)), set()):
+            for event in overlapping((stored,), window, Work()):
                 if event.start == draft.start and not event.cancelled:
-                    return stored.series.event
+                    return event
         return None
 
 
-def _made_by(request: str, candidates: Iterable[Series]) -> Series | None:
+def _again(act: Callable[[], Result]) -> Result:
+    """Do something that another program may get in the way of, a few times."""
+    for _ in range(_TRIES - 1):
+        try:
+            return act()
+        except ChangedError:
+            continue
+    return act()
+
+
+def _remove(calendar: icalendar.Calendar, components: Iterable[icalendar.Component]) -> None:
+    gone = {id(component) for component in components}
+    calendar.subcomponents = [part for part in calendar.subcomponents if id(part) not in gone]
+
+
+def _with_events(calendar: icalendar.Calendar, events: Iterable[icalendar.Event]) -> icalendar.Calendar:
+    calendar.subcomponents += list(events)
+    return calendar
+
+
+def _expanded(series: Series, window: Window) -> Iterable[Event]:
+    stored = StoredSeries("", "", facts_of(series, icalendar.Calendar()), lambda: series)
+    return overlapping((stored,), window, Work())
+
+
+def _made_by(request: str, candidates: Iterable[tuple[str, Event]]) -> Event | None:
     key, _, arguments = request.partition(" ")
-    for series in candidates:
-        used, _, made_from = request_of(series).partition(" ")
+    for told, event in candidates:
+        used, _, made_from = told.partition(" ")
         if used == key and made_from == arguments:
-            return series
+            return event
         if used == key:
-            title = shown(series.event.title)
-            raise ConflictError(f"This idempotency_key made another event, {title}; send a new key for a new event.")
+            raise ConflictError(
+                f"This idempotency_key made another event, {shown(event.title)}; send a new key for a new event."
+            )
     return None
 
 
-def open_agenda(folder: Path, zone: ZoneInfo) -> Agenda:
-    """Return the calendar in a folder, with the real clock and random ids; nothing is read yet."""
-    return Agenda(CalendarFolder(folder, zone), zone, now=lambda: datetime.now(UTC), new_id=lambda: str(uuid.uuid4()))
+def open_agenda(folder: Path, zone: ZoneInfo, account: Account | None = None) -> Agenda:
+    """Return the calendar in a folder, or of a CalDAV account, with the real clock and random ids; nothing is read."""
+    store: CalendarStore = CalendarFolder(folder, zone)
+    if account is not None:
+        from tools_mcp.calendar.remote import RemoteCalendar
+
+        store = RemoteCalendar(account, zone, folder / ".trash")
+    return Agenda(store, zone, now=lambda: datetime.now(UTC), new_id=lambda: str(uuid.uuid4()))
 
 
 def check(settings: Settings) -> str:
-    """Read every calendar file and say in one sentence what is there.
+    """Read every event and say in one sentence what is there.
 
     Raises:
-        SetupError: The home cannot be written or the configured zone is unknown.
-        StoreError: The folder cannot be read.
+        SetupError: The home cannot be written or a setting cannot be used.
+        StoreError: The store cannot be read.
     """
-    snapshot = open_agenda(settings.home.folder("calendar"), settings.zone()).store.snapshot()
+    agenda = open_agenda(settings.home.folder("calendar"), settings.zone(), account_of(settings))
+    snapshot = agenda.store.snapshot()
     broken = f"; {snapshot.unreadable} files cannot be read" if snapshot.unreadable else ""
     return f"calendar: {len(snapshot.series)} events and series{broken}"
-
-
-def _begin(window: Window, after: tuple[int, str] | None) -> datetime:
-    if after is None or after[0] <= window.start.timestamp():
-        return window.start
-    return datetime.fromtimestamp(min(after[0], window.end.timestamp()), UTC)
-
-
-def _after(value: date) -> date:
-    """Return the end of a bound that may be a whole day."""
-    return value if isinstance(value, datetime) else value + timedelta(days=1)
-
-
-def _matches(event: Event, words: list[str]) -> bool:
-    text = " ".join((event.title, event.location, event.notes, *event.attendees)).casefold()
-    return all(word in text for word in words)
 
 
 def _fingerprint(fields: EventFields) -> str:

@@ -1,16 +1,23 @@
 """Which occurrences of a series fall into a window. Pure; the expansion itself is `recurring-ical-events`."""
 
-from datetime import UTC, datetime, time, timedelta
+import math
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
 
-from tools_mcp.calendar.ics import Series, UnreadableError, moment
+import icalendar
+
+from tools_mcp.calendar.ics import Series, UnreadableError, moment, rule_text, several
 from tools_mcp.calendar.model import Event
 from tools_mcp.calendar.recurrence import first_date
 from tools_mcp.calendar.times import instant
 
 _MARGIN = timedelta(days=2)  # dates and floating times lie at most a day off, whatever the zones
 _TOO_FINE = ("SECONDLY", "MINUTELY", "HOURLY")
+_MOST_A_DAY = 24
+_MOST_DATES = 10_000  # of a series' extra dates and exceptions; they are looked through one by one
+_MOST_RULES = 10
 
 
 def occurrences(series: Series, start: datetime, end: datetime) -> list[Event]:
@@ -20,35 +27,79 @@ def occurrences(series: Series, start: datetime, end: datetime) -> list[Event]:
         UnreadableError: Its recurrence rule is broken, or finer than a day.
     """
     if not series.repeats:
-        return [series.event] if _overlap(*series.span, start, end) else []
-    events = [series.occurrence(component) for component in _expand(series, start, end)]
+        return [series.event] if overlap(*series.span, start, end) else []
+    events = [series.occurrence(component) for component in expand(series, start, end)]
     spans = [(instant(event.start, series.zone), instant(event.end, series.zone)) for event in events]
-    return [event for event, span in zip(events, spans, strict=True) if _overlap(*span, start, end)]
+    return [event for event, span in zip(events, spans, strict=True) if overlap(*span, start, end)]
 
 
-def _overlap(begins: datetime, ends: datetime, start: datetime, end: datetime) -> bool:
+def overlap(begins: datetime, ends: datetime, start: datetime, end: datetime) -> bool:
     """Whether an event has time in `[start, end)`; one without length counts at its start."""
     return begins < end and (ends > start or begins == ends >= start)
 
 
-def _expand(series: Series, start: datetime, end: datetime) -> list[Any]:
+def expand(series: Series, start: datetime, end: datetime) -> list[Any]:
+    """Return the components of the occurrences in a window, and a few days more on both sides.
+
+    Raises:
+        UnreadableError: Its recurrence rule is broken, or finer than a day.
+    """
     try:
         _check_rules(series)
         return list(series.query.between(start.astimezone(UTC) - _MARGIN, end.astimezone(UTC) + _MARGIN))
-    except (ValueError, TypeError, KeyError, OverflowError) as error:  # broken rules surface as any of these
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, ArithmeticError) as error:
+        raise UnreadableError(str(error)) from error  # broken rules surface as any of these
+
+
+def occurrence_at(series: Series, at: date) -> icalendar.Component | None:
+    """Return the component of the occurrence that is due at `at` (as `Series.place` tells it), if there is one.
+
+    Raises:
+        UnreadableError: Its recurrence rule is broken, or finer than a day.
+    """
+    moved = next((override for override in series.overrides if series.place(override) == at), None)
+    if moved is not None:
+        return moved
+    around = instant(at, series.zone)
+    components: Iterable[icalendar.Component] = expand(series, around, around + timedelta(minutes=1))
+    return next((component for component in components if series.place(component) == at), None)
+
+
+def has_occurrences(series: Series) -> bool:
+    """Whether a series still has an occurrence; an endless one has.
+
+    Raises:
+        UnreadableError: Its recurrence rule is broken, or finer than a day.
+    """
+    _check_rules(series)
+    try:
+        return next(iter(series.query.after(_long_ago(series))), None) is not None
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, ArithmeticError) as error:
         raise UnreadableError(str(error)) from error
+
+
+def _long_ago(series: Series) -> datetime:
+    events = [series.occurrence(component) for component in (series.master, *series.overrides)]
+    return min(instant(event.start, series.zone) for event in events) - _MARGIN
 
 
 def _check_rules(series: Series) -> None:
     """Refuse rules that would take the expansion very long: finer than a day, or without any date."""
     start = moment(series.master, "DTSTART")
     wall = start.replace(tzinfo=None) if isinstance(start, datetime) else datetime.combine(start, time())
-    rules = series.master.get("RRULE", [])
-    for rule in rules if isinstance(rules, list) else [rules]:
+    rules = [*several(series.master.get("RRULE")), *several(series.master.get("EXRULE"))]
+    if len(rules) > _MOST_RULES:
+        raise UnreadableError("has too many rules")
+    for rule in rules:
         if str(rule.get("FREQ", [""])[0]).upper() in _TOO_FINE:
             raise UnreadableError("repeats more often than daily")
-        if _first_date(rule.to_ical().decode(), wall) is None:
+        if math.prod(len(rule.get(part, [0])) for part in ("BYHOUR", "BYMINUTE", "BYSECOND")) > _MOST_A_DAY:
+            raise UnreadableError("repeats too often in a day")
+        if _first_date(rule_text(rule), wall) is None:
             raise UnreadableError("repeats on no date")
+    listed = [one for name in ("RDATE", "EXDATE") for one in several(series.master.get(name))]
+    if sum(len(getattr(one, "dts", ())) for one in listed) > _MOST_DATES:
+        raise UnreadableError("has too many dates")
 
 
 _first_date = lru_cache(maxsize=1000)(first_date)

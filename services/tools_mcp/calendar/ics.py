@@ -4,6 +4,7 @@ Escaping and folding of text are the library's; what this module adds is what a 
 and that everything another program wrote stays as it was.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import icalendar
 
+from tools_mcp.calendar.identity import occurrence_id
 from tools_mcp.calendar.model import Event, EventDraft
 from tools_mcp.calendar.times import instant
 
@@ -61,16 +63,18 @@ class Series:
         start = _settled(moment(component, "DTSTART"), self.zone)
         cancelled = str(component.get("STATUS", "")).upper() == "CANCELLED"
         usual = "OPAQUE" if isinstance(start, datetime) else "TRANSPARENT"
+        at = None if component is self.master or not self.repeats else moment(component, "RECURRENCE-ID")
         return Event(
-            id=self.uid,
+            id=self.uid if at is None else occurrence_id(self.uid, at, self.zone),
+            series_id="" if at is None else self.uid,
             title=" ".join(str(component.get("SUMMARY", "")).split()) or "(no title)",
             start=start,
             end=_end(component, start, self.zone),
             zone=zone_name(start),
             location=str(component.get("LOCATION", "")),
             notes=str(component.get("DESCRIPTION", "")),
-            attendees=tuple(_attendee_text(value) for value in _several(component.get("ATTENDEE"))),
-            recurrence=";".join(rule.to_ical().decode() for rule in _several(component.get("RRULE"))),
+            attendees=tuple(_attendee_text(value) for value in several(component.get("ATTENDEE"))),
+            recurrence=";".join(rule_text(rule) for rule in several(component.get("RRULE"))),
             repeats=self.repeats,
             cancelled=cancelled,
             takes_time=not cancelled and str(component.get("TRANSP", usual)).upper() == "OPAQUE",
@@ -78,9 +82,19 @@ class Series:
             foreign=self.foreign,
         )
 
+    @property
+    def place_of_start(self) -> date:
+        """The place (see `place`) of the series' own start."""
+        return settled_place(moment(self.master, "DTSTART"), self.zone)
+
     def _is_changed(self, component: icalendar.Component) -> bool:
-        told = moment(component, "RECURRENCE-ID")
-        return any(moment(override, "RECURRENCE-ID") == told for override in self.overrides)
+        told = self.place(component)
+        return told is not None and any(self.place(override) == told for override in self.overrides)
+
+    def place(self, component: icalendar.Component) -> date | None:
+        """Return which occurrence a component is (its RECURRENCE-ID): a UTC instant, or the date of an all-day one."""
+        at = moment(component, "RECURRENCE-ID")
+        return None if not isinstance(at, date) else settled_place(at, self.zone)
 
     @cached_property
     def query(self) -> "CalendarQuery":
@@ -105,11 +119,17 @@ def decode(data: bytes, *, zones: bool = True) -> icalendar.Calendar:
         UnreadableError: It is no calendar.
     """
     try:
-        calendar = icalendar.Calendar.from_ical(data if zones else _ZONE_BLOCK.sub(_needed_zone, data))
+        parts = icalendar.Calendar.from_ical(data if zones else _ZONE_BLOCK.sub(_needed_zone, data), multiple=True)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:  # the parser raises all of these
         raise UnreadableError(str(error)) from error
-    if not isinstance(calendar, icalendar.Calendar):
+    if not parts or not all(isinstance(part, icalendar.Calendar) for part in parts):
         raise UnreadableError("not a VCALENDAR")
+    calendar, *more = parts
+    for other in more:  # RFC 5545 section 3.4 allows several in one stream
+        calendar.subcomponents += other.subcomponents
+    for event in calendar.walk("VEVENT"):
+        if not str(event.get("UID", "")).strip():
+            event["UID"] = icalendar.vText(f"{hashlib.sha256(event.to_ical()).hexdigest()[:32]}@no-uid")
     return calendar
 
 
@@ -153,7 +173,7 @@ def new_calendar(uid: str, draft: EventDraft, now: datetime, request: str | None
     if request:
         component.add(REQUEST_KEY, request)
     _write(component, None, draft)
-    _stamp(component, now)
+    stamp(component, now)
     calendar.add_component(component)
     return calendar
 
@@ -161,11 +181,13 @@ def new_calendar(uid: str, draft: EventDraft, now: datetime, request: str | None
 def rewrite(component: icalendar.Event, current: Event, draft: EventDraft, now: datetime) -> None:
     """Set what differs between the event and the draft; every other property stays as it is."""
     _write(component, current, draft)
-    component["SEQUENCE"] = icalendar.vInt(int(component.get("SEQUENCE", 0)) + 1)
-    _stamp(component, now)
+    stamp(component, now, changed=True)
 
 
-def _stamp(component: icalendar.Event, now: datetime) -> None:
+def stamp(component: icalendar.Event, now: datetime, *, changed: bool = False) -> None:
+    """Set when a component was written, and count a change of it (RFC 5545 section 3.8.7.4)."""
+    if changed:
+        component["SEQUENCE"] = icalendar.vInt(sequence_of(component) + 1)
     for name in ("DTSTAMP", "LAST-MODIFIED"):
         component.pop(name, None)
         component.add(name, now.astimezone(UTC).replace(microsecond=0))
@@ -224,6 +246,19 @@ def series_in(calendar: icalendar.Calendar, uid: str, zone: ZoneInfo) -> Series:
     return next(series for series in series_of(calendar, zone) if series.uid == uid)
 
 
+def rule_text(rule: Any) -> str:
+    """Return a recurrence rule as it is written in a file."""
+    return str(rule.to_ical().decode())
+
+
+def sequence_of(component: icalendar.Component) -> int:
+    """Return how often a component was changed; 0 when it does not say."""
+    try:
+        return max(0, min(int(component.get("SEQUENCE", 0)), 2**31 - 2))
+    except (TypeError, ValueError):
+        return 0
+
+
 def request_of(series: Series) -> str:
     """Return the idempotency key and hash a series was created with; empty when there is none."""
     return str(series.master.get(REQUEST_KEY, ""))
@@ -233,6 +268,11 @@ def moment(component: icalendar.Component, name: str) -> Any:
     """Return the time, date or duration in a property; none when it is missing or broken."""
     value = component.get(name)
     return None if isinstance(value, icalendar.vBroken) else getattr(value, "dt", None)
+
+
+def settled_place(at: date, zone: ZoneInfo) -> date:
+    """Return a RECURRENCE-ID in the form in which equal ones are equal: a UTC instant, or a date."""
+    return instant(_settled(at, zone), zone) if isinstance(at, datetime) else at
 
 
 def zone_name(value: date) -> str | None:
@@ -272,7 +312,8 @@ def _attendee_text(value: Any) -> str:
     return name if address == _NO_ADDRESS else f"{name} <{address}>"
 
 
-def _several(value: Any) -> Iterable[Any]:
+def several(value: Any) -> Iterable[Any]:
+    """Return what is in a property that may occur any number of times."""
     if value is None:
         return ()
     return value if isinstance(value, list) else (value,)

@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, Field
 
 Status: TypeAlias = Literal["created", "exists", "updated", "unchanged", "deleted", "found"]
+Scope: TypeAlias = Literal["this", "following", "all"]
+"""Of a series: one occurrence, this one and all later ones, or every one."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Event:
     """An occurrence that differs from its series (RECURRENCE-ID)."""
     foreign: bool = False
     """Written by another program, so its words may be somebody else's."""
+    series_id: str = ""
+    """The id of the whole series, when `id` names one occurrence of it."""
 
     @property
     def all_day(self) -> bool:
@@ -105,6 +109,7 @@ class EventRow(BaseModel):
     all_day: bool = False
     location: str | None = None
     recurring: bool = False
+    series_id: str | None = Field(default=None, description="of the whole series; id names the occurrence")
     changed: bool | None = Field(default=None, description="differs from its series")
     cancelled: bool | None = None
     untrusted: bool | None = Field(default=None, description="written by another program")
@@ -135,6 +140,7 @@ class EventList(BaseModel):
     timezone: str
     next_cursor: str | None = None
     unreadable: int = Field(default=0, description="files that are no calendar files")
+    remarks: list[str] = []
 
 
 class Slot(BaseModel):
@@ -156,6 +162,30 @@ class FreeSlots(BaseModel):
     all_day_events: list[str] = []
     remarks: list[str] = []
     next_cursor: str | None = None
+
+
+class Skipped(BaseModel):
+    """What an import left out, and why."""
+
+    title: str
+    reason: str
+
+
+class ImportAnswer(BaseModel):
+    """What became of the events of a calendar file; a series with its changed occurrences counts as one."""
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    skipped: list[Skipped] = []
+    dry_run: bool = False
+
+
+class ExportAnswer(BaseModel):
+    """Events and series as the text of one calendar file."""
+
+    ics: str
+    events: int
 
 
 class Now(BaseModel):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from tools_mcp.calendar.times import at_local
@@ -23,6 +23,7 @@ _NUMBERS = {  # part: lowest, highest, may be negative
 }
 _KNOWN = {"FREQ", "UNTIL", "BYDAY", "WKST", *_NUMBERS}
 _UNTIL = re.compile(r"(\d{8})(?:T(\d{6})(Z)?)?")
+_MOST_BEFORE = 100_000
 _LAST_YEAR = 9980  # of the 9999 there are, with room for rules of several years
 
 
@@ -112,6 +113,36 @@ def first_date(rule: str, wall: datetime) -> datetime | None:
     endless = ";".join(part for part in rule.split(";") if not part.upper().startswith(("UNTIL=", "COUNT=")))
     first: datetime | None = next(iter(rrulestr(endless, dtstart=wall.replace(year=wall.year + years))), None)
     return first.replace(year=first.year - years) if first else None
+
+
+def dates_before(rule: str, start: datetime, at: datetime) -> tuple[int, bool]:
+    """Return how many dates of a rule lie before a wall clock time, and whether that is one of its dates.
+
+    Raises:
+        InvalidInputError: There are more than 100,000.
+        ValueError: It is no rule.
+    """
+    from dateutil.rrule import rrulestr  # imported late: most events do not repeat
+
+    endless = ";".join(part for part in rule.split(";") if not part.upper().startswith("UNTIL="))
+    before = 0
+    for due in rrulestr(endless, dtstart=start):
+        if due >= at:
+            return before, due == at
+        before += 1
+        if before > _MOST_BEFORE:
+            raise InvalidInputError("The series has too many occurrences before this one to be split there.")
+    return before, False
+
+
+def moved_rule(rule: str, start: date, delta: timedelta) -> str:
+    """Return a stored rule for a start that moves by `delta` of wall clock time: its UNTIL moves along."""
+    parts = dict(part.partition("=")[::2] for part in rule.split(";"))
+    until = _until(parts, start, rule) if "UNTIL" in parts else None
+    if until is None or not delta:
+        return rule
+    parts["UNTIL"] = f"{until + delta:%Y%m%dT%H%M%S}"
+    return ";".join(f"{name}={value}" for name, value in parts.items())
 
 
 def _check_first(parts: Mapping[str, str], wall: datetime, until: datetime | None, text: str) -> None:

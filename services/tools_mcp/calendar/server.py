@@ -16,7 +16,8 @@ from service_runtime.mcp_server import new_server
 from service_runtime.settings import Settings
 from service_runtime.tool_arguments import OptionalFlag, OptionalText, OptionalTextList, Text
 from tools_mcp.arguments import Cursor, Duration, Id, Key, Limit, MaybeTextList, OptionalDuration
-from tools_mcp.calendar.model import EventAnswer, EventFields, EventList, FreeSlots, Now, Outcome
+from tools_mcp.calendar.account import Account, account_of
+from tools_mcp.calendar.model import EventAnswer, EventFields, EventList, FreeSlots, Now, Outcome, Scope
 from tools_mcp.calendar.times import local_text, read_duration, read_hours, utc_text, zone_named
 from tools_mcp.calendar.wording import list_answer, outcome_answer, row, slot, slots_answer
 from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page
@@ -32,6 +33,7 @@ _Notes = Annotated[str | None, Field(max_length=4000)]
 _Start = Annotated[str, Field(min_length=1, max_length=60, description="time, with offset or local, or a date")]
 _End = Annotated[str | None, Field(max_length=60, description="default: 1 hour; all day: last day")]
 _Rule = Annotated[str | None, Field(max_length=500, description="RRULE")]
+_Scope = Annotated[Scope | None, Field(description="of a series; default: this for an occurrence's id")]
 _WORKING_HOURS = "09:00-17:00"
 
 
@@ -47,7 +49,7 @@ def build(settings: Settings) -> "FastMCP[Any]":
         yield {}
 
     server = new_server("calendar", _INSTRUCTIONS, lifespan)
-    tools = CalendarTools(settings.home.folder("calendar"), settings.zone())
+    tools = CalendarTools(settings.home.folder("calendar"), settings.zone(), account_of(settings))
     add_tool(server, tools.create_event, "calendar_create_event", Kind.ADD, EventAnswer)
     add_tool(server, tools.list_events, "calendar_list_events", Kind.READ, EventList)
     add_tool(server, tools.get_event, "calendar_get_event", Kind.READ, EventAnswer)
@@ -64,13 +66,14 @@ class CalendarTools:
 
     folder: Path
     zone: ZoneInfo
+    account: Account | None
 
     @cached_property
     def agenda(self) -> "Agenda":
         """The calendar; the iCalendar library behind it is imported at the first call, not at the start."""
         from tools_mcp.calendar.agenda import open_agenda
 
-        return open_agenda(self.folder, self.zone)
+        return open_agenda(self.folder, self.zone, self.account)
 
     def create_event(
         self,
@@ -104,24 +107,28 @@ class CalendarTools:
     ) -> ToolResult:
         """List events from start (default: today) to end (default: a year later), recurrences expanded."""
         zone = self.zone
-        window, _ = self.agenda.window(start, end)
+        window, remarks = self.agenda.window(start, end)
         after = decode_cursor(cursor, "events", (int, str)) if cursor else None
         wanted = clamp(limit, 20, 100)
-        events, unreadable = self.agenda.between(window, query, after, wanted)
+        events, unreadable, until = self.agenda.between(window, query, after, wanted)
         page = first_page(events, wanted, lambda event: len(row(event, zone).model_dump_json().encode()))
-        more = len(page) < len(events)
+        next_at = self.agenda.position(page[-1]) if len(page) < len(events) else None
+        if until is not None and next_at is None:
+            next_at = int(until.timestamp()), ""
+            remarks = (*remarks, f"So much repeats that only the time up to {until:%Y-%m-%d} was looked through.")
         model = EventList(
             events=[row(event, zone) for event in page],
             start=local_text(window.start.astimezone(zone)),
             end=local_text(window.end.astimezone(zone)),
             timezone=zone.key,
-            next_cursor=encode_cursor("events", *self.agenda.position(page[-1])) if more else None,
+            next_cursor=encode_cursor("events", *next_at) if next_at else None,
             unreadable=unreadable,
+            remarks=list(remarks),
         )
         return answer(model, list_answer(model, page, zone))
 
     def get_event(self, id: Id) -> ToolResult:  # noqa: A002 - the argument's public name
-        """Get one event or series whole."""
+        """Get one event, series or occurrence whole."""
         return self._outcome(Outcome("found", self.agenda.get(id)))
 
     def update_event(
@@ -138,14 +145,15 @@ class CalendarTools:
         location: OptionalText = None,
         notes: _Notes = None,
         recurrence: _Rule = None,
+        scope: _Scope = None,
     ) -> ToolResult:
-        """Change fields of an event or whole series. An empty text or list clears a field."""
+        """Change fields of an event, occurrence or series. An empty text or list clears a field."""
         fields = EventFields(title, start, end, duration, timezone, all_day, attendees, location, notes, recurrence)
-        return self._outcome(self.agenda.update(id, fields))
+        return self._outcome(self.agenda.update(id, fields, scope))
 
-    def delete_event(self, id: Id) -> ToolResult:  # noqa: A002 - the argument's public name
-        """Move an event or whole series to the trash."""
-        return self._outcome(self.agenda.delete(id))
+    def delete_event(self, *, id: Id, scope: _Scope = None) -> ToolResult:  # noqa: A002 - the argument's public name
+        """Move an event, occurrence or series to the trash."""
+        return self._outcome(self.agenda.delete(id, scope))
 
     def find_free(
         self,

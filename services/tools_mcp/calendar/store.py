@@ -1,55 +1,36 @@
 """The folder of `.ics` files: one series per file, each write whole or not at all, several processes at once.
 
-Layout: `<folder>/<UID>.ics`, deleted ones in `<folder>/.trash/`, the lock in `<folder>/.lock`. Files that other
-programs put there are read too, also when one holds several series.
+Layout: `<folder>/<UID>.ics`, deleted ones in `<folder>/.trash/`, the lock in `<folder>/.lock`, what was read of the
+files in `<folder>/.index`. Files that other programs put there are read too, also when one holds several series.
 """
 
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import icalendar
 
 from service_runtime.home import secure_write
+from tools_mcp.calendar.facts import Facts, facts_of, series_from
 from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, series_of
+from tools_mcp.calendar.identity import file_name
+from tools_mcp.calendar.index import Index, Read, Stamp
+from tools_mcp.calendar.protocol import Snapshot, StoredSeries
+from tools_mcp.calendar.trash import Trash, belongs, free_path, part_of
 from tools_mcp.disk import as_store_error
-from tools_mcp.errors import NotFoundError
+from tools_mcp.errors import ChangedError
 from tools_mcp.locking import FolderLock
-from tools_mcp.texts import shown
 
-_MOST_BYTES = 20_000_000  # of one file; a calendar larger than this is somebody's archive
-_Stamp = tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class StoredSeries:
-    """A series and the file it is in."""
-
-    file: str
-    series: Series
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """What the folder held when it was looked at."""
-
-    series: tuple[StoredSeries, ...]
-    unreadable: int
-
-    def get(self, uid: str) -> StoredSeries:
-        """Return the series of this id.
-
-        Raises:
-            NotFoundError: There is none.
-        """
-        found = next((stored for stored in self.series if stored.series.uid == uid), None)
-        if found is None:
-            raise NotFoundError(f"No event has the id {shown(uid)}; take the id from calendar_list_events.")
-        return found
+MOST_BYTES = 20_000_000
+"""Of one file; a calendar larger than this is somebody's archive."""
+_SETTLED_NS = 2_000_000_000  # a file may change twice within the grain of its time stamp, so young ones are not indexed
 
 
 @dataclass
@@ -59,12 +40,18 @@ class CalendarFolder:
     folder: Path
     zone: ZoneInfo
     """The configured zone, in which times without one are read."""
-    _read: dict[str, tuple[_Stamp, tuple[Series, ...] | None]] = field(default_factory=dict)
+    _read: dict[str, tuple[Stamp, tuple[StoredSeries, ...] | None]] = field(default_factory=dict)
+    _unsaved: set[str] = field(default_factory=set)
+    _indexed: bool = False
     _reading: threading.Lock = field(default_factory=threading.Lock)
     _lock: FolderLock = field(init=False)
 
     def __post_init__(self) -> None:
         self._lock = FolderLock(self.folder / ".lock", "calendar")
+
+    @property
+    def _trash(self) -> Trash:
+        return Trash(self.folder / ".trash", self.zone)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Snapshot]:
@@ -77,88 +64,161 @@ class CalendarFolder:
             yield self.snapshot()
 
     def snapshot(self) -> Snapshot:
-        """Return all series; only files that are new or changed since the last look are read.
+        """Return all series; only files that are new or changed since the last look, in any process, are read.
 
         Raises:
             StoreError: The folder cannot be read.
         """
         with as_store_error("calendar", "read"), self._reading:
             stamps = dict(_stamps(self.folder))
-            for name in self._read.keys() - stamps.keys():
+            if stamps and not self._indexed:
+                known = self._index().load()
+                self._read = {name: (stamp, self._stored(name, stamp, read)) for name, (stamp, read) in known.items()}
+            self._indexed = self._indexed or bool(stamps)
+            gone = self._read.keys() - stamps.keys()
+            for name in gone:
                 del self._read[name]
             for name, stamp in stamps.items():
                 if name not in self._read or self._read[name][0] != stamp:
-                    self._read[name] = stamp, self._series(self.folder / name)
-            known = [(name, self._read[name][1]) for name in sorted(stamps)]
-        series = (StoredSeries(name, one) for name, several in known for one in several or ())
-        return Snapshot(tuple(series), sum(several is None for _, several in known))
+                    self._read[name] = stamp, self._parsed(name, stamp)
+                    self._unsaved.add(name)
+            self._save_index(gone)
+            known_now = [self._read[name][1] for name in sorted(stamps)]
+        series = tuple(one for several in known_now for one in several or ())
+        return Snapshot(series, sum(several is None for several in known_now))
 
     def add(self, uid: str, calendar: icalendar.Calendar) -> None:
         """Write a new series; call it while `writing`."""
-        secure_write(self.folder / f"{uid}.ics", encode(calendar))
+        secure_write(free_path(self.folder, file_name(uid)), encode(calendar))
 
     def open(self, stored: StoredSeries) -> icalendar.Calendar:
-        """Return the whole calendar of a series' file, for changing; call it while `writing`."""
-        return decode((self.folder / stored.file).read_bytes())
+        """Return the whole calendar of a series' file, for changing; call it while `writing`.
+
+        Raises:
+            ChangedError: The file is not the one that was seen.
+        """
+        path = self.folder / stored.place
+        calendar = _decoded(path)
+        self._check(stored)
+        return calendar
 
     def save(self, stored: StoredSeries, calendar: icalendar.Calendar) -> None:
-        """Write a changed calendar back to the file it came from; call it while `writing`."""
-        secure_write(self.folder / stored.file, encode(calendar))
+        """Write a changed calendar back to the file it came from; call it while `writing`.
+
+        Raises:
+            ChangedError: A program that knows nothing of our lock changed the file meanwhile.
+        """
+        data = encode(calendar)
+        self._check(stored)
+        secure_write(self.folder / stored.place, data)
 
     def trash(self, stored: StoredSeries) -> None:
         """Move a series to the trash; of a file with several series only this one. Call it while `writing`.
 
         The copy in the trash is complete before anything leaves the calendar.
+
+        Raises:
+            ChangedError: A program that knows nothing of our lock changed the file meanwhile.
         """
-        trash = self.folder / ".trash"
-        trash.mkdir(mode=0o700, exist_ok=True)
-        source = self.folder / stored.file
-        target = _free_name(trash, stored.file)
         calendar = self.open(stored)
-        rest = [part for part in calendar.subcomponents if not _belongs(part, stored.series.uid)]
+        rest = [part for part in calendar.subcomponents if not belongs(part, stored.uid)]
         if not any(part.name == "VEVENT" for part in rest):
-            source.rename(target)
+            (self.folder / stored.place).rename(self._trash.free(stored.place))
             return
-        removed = decode(source.read_bytes())
-        removed.subcomponents = [
-            part for part in removed.subcomponents if part.name == "VTIMEZONE" or _belongs(part, stored.series.uid)
-        ]
-        secure_write(target, encode(removed))
+        self._trash.add(stored.place, part_of(calendar, stored.uid))
         calendar.subcomponents = rest
-        secure_write(source, encode(calendar))
+        self.save(stored, calendar)
+
+    def keep(self, uid: str, calendar: icalendar.Calendar) -> None:
+        """Put a copy of something that is about to be deleted or replaced into the trash."""
+        self._trash.add(file_name(uid), calendar)
 
     def trashed(self) -> Iterator[Series]:
         """Return the series in the trash; call it while `writing`."""
-        for name, _ in _stamps(self.folder / ".trash"):
-            yield from self._series(self.folder / ".trash" / name) or ()
+        return self._trash.series()
 
-    def _series(self, path: Path) -> tuple[Series, ...] | None:
+    def _check(self, stored: StoredSeries) -> None:
+        try:
+            facts = (self.folder / stored.place).stat()
+        except FileNotFoundError:
+            facts = None
+        if facts is None or _version(_stamp(facts)) != stored.version:
+            raise ChangedError("Another program changed this event at this moment; nothing was written, try again.")
+
+    def _parsed(self, name: str, stamp: Stamp) -> tuple[StoredSeries, ...] | None:
         """Return the series of a file; none when it is unreadable, no series when it has gone meanwhile."""
         try:
-            data = path.read_bytes() if path.stat().st_size <= _MOST_BYTES else b""
-            return tuple(series_of(decode(data, zones=False), self.zone))
+            path = self.folder / name
+            calendar = decode(path.read_bytes() if stamp[1] <= MOST_BYTES else b"", zones=False)
         except FileNotFoundError:
             return ()
         except (UnreadableError, PermissionError):
             return None
+        return self._stored(name, stamp, _facts_in(calendar, self.zone))
+
+    def _stored(self, name: str, stamp: Stamp, read: Read) -> tuple[StoredSeries, ...] | None:
+        if read is None:
+            return None
+        return tuple(StoredSeries(name, _version(stamp), facts, partial(self._series, name, facts)) for facts in read)
+
+    def _series(self, name: str, facts: Facts) -> Series:
+        if facts.source is not None:
+            return series_from(facts, self.zone)
+        try:
+            found = series_of(_decoded(self.folder / name), self.zone)
+        except (OSError, ChangedError) as error:
+            raise UnreadableError("the file has gone") from error
+        for series in found:
+            if series.uid == facts.event.id:
+                return series
+        raise UnreadableError("the event has gone")
+
+    def _index(self) -> Index:
+        return Index(self.folder / ".index", f"{self.zone.key} icalendar {version('icalendar')}")
+
+    def _save_index(self, gone: set[str]) -> None:
+        settled = time.time_ns() - _SETTLED_NS
+        ready = {name for name in self._unsaved & self._read.keys() if self._read[name][0][0] < settled}
+        self._unsaved = (self._unsaved & self._read.keys()) - ready
+        if ready or gone:
+            read = {name: (self._read[name][0], _facts(self._read[name][1])) for name in ready}
+            self._index().update(read, gone)
 
 
-def _stamps(folder: Path) -> Iterator[tuple[str, _Stamp]]:
+def _facts_in(calendar: icalendar.Calendar, zone: ZoneInfo) -> Read:
+    try:
+        return tuple(facts_of(series, calendar) for series in series_of(calendar, zone))
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):  # properties that are no values
+        return None
+
+
+def _facts(stored: tuple[StoredSeries, ...] | None) -> Read:
+    return None if stored is None else tuple(one.facts for one in stored)
+
+
+def _decoded(path: Path) -> icalendar.Calendar:
+    try:
+        return decode(path.read_bytes())
+    except (FileNotFoundError, UnreadableError) as error:
+        raise ChangedError(
+            "Another program changed this event at this moment; nothing was written, try again."
+        ) from error
+
+
+def _stamps(folder: Path) -> Iterator[tuple[str, Stamp]]:
     if not folder.is_dir():
         return
     with os.scandir(folder) as entries:
         for entry in entries:
             hidden = entry.name.startswith(".")
             if not hidden and entry.name.lower().endswith(".ics") and entry.is_file(follow_symlinks=False):
-                facts = entry.stat(follow_symlinks=False)
-                yield entry.name, (facts.st_mtime_ns, facts.st_size, facts.st_ino)
+                with contextlib.suppress(FileNotFoundError):  # it went away since the folder was listed
+                    yield entry.name, _stamp(entry.stat(follow_symlinks=False))
 
 
-def _belongs(component: icalendar.Component, uid: str) -> bool:
-    return component.name == "VEVENT" and str(component.get("UID", "")) == uid
+def _stamp(facts: os.stat_result) -> Stamp:
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
 
-def _free_name(folder: Path, name: str) -> Path:
-    stem = name[: -len(".ics")]
-    candidates = (folder / f"{stem}{f' {number}' if number > 1 else ''}.ics" for number in range(1, 10_000))
-    return next(path for path in candidates if not path.exists())
+def _version(stamp: Stamp) -> str:
+    return "-".join(str(part) for part in stamp)

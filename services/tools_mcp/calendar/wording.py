@@ -23,6 +23,7 @@ _ROW_BYTES = 400  # of a title or place in a list
 _TEXT_BYTES = 120
 _NOTES_BYTES = 16_000
 _ATTENDEES = 50
+_CLASHES = 3
 _STATUS = {
     "created": "Created",
     "exists": "Already there, nothing new was stored",
@@ -41,6 +42,7 @@ def row(event: Event, configured: ZoneInfo) -> EventRow:
         title=cut(event.title, _ROW_BYTES),
         location=cut(event.location, _ROW_BYTES) or None,
         recurring=event.repeats,
+        series_id=event.series_id or None,
         changed=event.changed or None,
         cancelled=event.cancelled or None,
         untrusted=event.foreign or None,
@@ -93,7 +95,16 @@ def list_answer(model: EventList, events: Sequence[Event], configured: ZoneInfo)
         lines.append("There are more; ask again with next_cursor.")
     if model.unreadable:
         lines.append(f"{model.unreadable} calendar files could not be read.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *model.remarks])
+
+
+def clash_remark(events: Sequence[Event], configured: ZoneInfo, too_much: bool) -> tuple[str, ...]:
+    """Return the sentence that names what an event overlaps; none when there is nothing to say."""
+    if not events:
+        return ("Too much repeats to look for everything it overlaps.",) if too_much else ()
+    named = [f"{cut(event.title, _TEXT_BYTES)} ({when(event, configured)})" for event in events[:_CLASHES]]
+    more = f" and {len(events) - len(named)} more" if len(events) > len(named) else ""
+    return (f"It overlaps {', '.join(named)}{more}.",)
 
 
 def slot(stretch: Stretch, zone: ZoneInfo) -> Slot:

@@ -77,6 +77,7 @@ def test_only_changed_files_are_read_again(tmp_path: Path) -> None:
     add(store, "e1")
     add(store, "e2")
     first = {stored.series.uid: stored.series for stored in store.snapshot().series}
+    (tmp_path / "e2.ics").unlink()
     add(store, "e2", "Changed")
     second = {stored.series.uid: stored.series for stored in store.snapshot().series}
 

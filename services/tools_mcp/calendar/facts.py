@@ -1,0 +1,142 @@
+"""What is known of a series without reading its file again: enough to list, to search and to skip it. Pure."""
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import icalendar
+
+from tools_mcp.calendar.ics import PRODUCT, Series, UnreadableError, decode, request_of, series_of, several
+from tools_mcp.calendar.model import Event
+from tools_mcp.calendar.times import instant
+
+FORMAT = 1
+"""Goes up whenever a fact changes its meaning, so that old indexes are dropped."""
+
+_MARGIN = timedelta(days=2)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a listing needs of a series: itself as it starts, between which instants it lies, and its words.
+
+    `source` is the series alone as a calendar, kept for what repeats: expanding it then needs no file.
+    """
+
+    event: Event
+    first: datetime
+    last: datetime | None
+    """After this nothing of the series takes place; none when that is not known."""
+    words: str
+    request: str
+    source: bytes | None
+
+    def may_touch(self, start: datetime, end: datetime) -> bool:
+        """Whether an occurrence can lie in `[start, end)`."""
+        return self.first < end and (self.last is None or self.last >= start)
+
+
+def facts_of(series: Series, calendar: icalendar.Calendar) -> Facts:
+    """Return the facts of a series in a calendar."""
+    event = series.event
+    if not series.repeats:
+        return Facts(event, *series.span, words_of(event), request_of(series), None)
+    events = [event, *(series.occurrence(override) for override in series.overrides)]
+    first, last = _extent(series, events)
+    words = "\n".join(dict.fromkeys(words_of(one) for one in events))
+    return Facts(event, first, last, words, request_of(series), _alone(series, calendar))
+
+
+def words_of(event: Event) -> str:
+    """Return the text of an event that a query looks through."""
+    return " ".join((event.title, event.location, event.notes, *event.attendees)).casefold()
+
+
+def series_from(facts: Facts, zone: ZoneInfo) -> Series:
+    """Return the series that was kept as `source`.
+
+    Raises:
+        UnreadableError: It cannot be read.
+    """
+    found = series_of(decode(facts.source or b""), zone)
+    if len(found) != 1:
+        raise UnreadableError("the series is not whole")
+    return found[0]
+
+
+def _extent(series: Series, events: list[Event]) -> tuple[datetime, datetime | None]:
+    zone = series.zone
+    starts = [instant(event.start, zone) for event in events]
+    ends = [instant(event.end, zone) for event in events]
+    if "RDATE" in series.master or "EXRULE" in series.master:
+        return datetime.min.replace(tzinfo=UTC), None
+    limits = [rule.get("UNTIL", [None])[0] for rule in several(series.master.get("RRULE"))]
+    if not all(isinstance(limit, date) for limit in limits):
+        return min(starts) - _MARGIN, None
+    length = ends[0] - starts[0]
+    untils = [instant(limit if _aware(limit) else _dated(limit), zone) + length for limit in limits]
+    return min(starts) - _MARGIN, max(*ends, *untils) + _MARGIN if untils else max(ends) + _MARGIN
+
+
+def _aware(value: date) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is not None
+
+
+def _dated(value: date) -> date:
+    return value.date() if isinstance(value, datetime) else value
+
+
+def _alone(series: Series, calendar: icalendar.Calendar) -> bytes:
+    alone = icalendar.Calendar()
+    alone["PRODID"] = icalendar.vText("-" if series.foreign else PRODUCT)
+    zones = [part for part in calendar.subcomponents if part.name == "VTIMEZONE"]
+    alone.subcomponents = [*zones, series.master, *series.overrides]
+    return bytes(alone.to_ical())
+
+
+def as_json(facts: Facts) -> dict[str, Any]:
+    """Return the facts as JSON values."""
+    event = asdict(facts.event) | {"start": _packed(facts.event.start), "end": _packed(facts.event.end)}
+    return {
+        "event": event,
+        "first": facts.first.isoformat(),
+        "last": facts.last.isoformat() if facts.last else None,
+        "words": facts.words,
+        "request": facts.request,
+        "source": facts.source.decode() if facts.source is not None else None,
+    }
+
+
+def from_json(value: Any) -> Facts:
+    """Return the facts in JSON values of ours.
+
+    Raises:
+        ValueError, KeyError, TypeError: They are not ours.
+    """
+    told = dict(value["event"])
+    told |= {"start": _unpacked(told["start"]), "end": _unpacked(told["end"]), "attendees": tuple(told["attendees"])}
+    return Facts(
+        event=Event(**told),
+        first=datetime.fromisoformat(value["first"]),
+        last=datetime.fromisoformat(value["last"]) if value["last"] else None,
+        words=str(value["words"]),
+        request=str(value["request"]),
+        source=value["source"].encode() if value["source"] is not None else None,
+    )
+
+
+def _packed(value: date) -> list[Any]:
+    if not isinstance(value, datetime):
+        return [value.isoformat()]
+    offset = value.utcoffset() or timedelta(0)
+    key = "UTC" if value.tzinfo is UTC else getattr(value.tzinfo, "key", None)
+    return [value.replace(tzinfo=None).isoformat(), value.fold, key, offset.total_seconds(), value.tzname()]
+
+
+def _unpacked(value: list[Any]) -> date:
+    if len(value) == 1:
+        return date.fromisoformat(value[0])
+    text, fold, key, offset, name = value
+    zone = UTC if key == "UTC" else ZoneInfo(key) if key else timezone(timedelta(seconds=offset), name or "")
+    return datetime.fromisoformat(text).replace(tzinfo=zone, fold=fold)
