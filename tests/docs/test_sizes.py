@@ -50,7 +50,7 @@ def test_no_file_is_longer_than_its_cap() -> None:
 
 
 def test_the_node_verifier_can_be_read_in_one_sitting() -> None:
-    assert lines(ROOT / "verifier" / "verify.mjs") <= FILE_CAP + 700
+    assert lines(ROOT / "verifier" / "verify.mjs") <= FILE_CAP + 710
 
 
 def test_the_loop_stays_short_enough_to_read_aloud() -> None:

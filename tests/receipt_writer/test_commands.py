@@ -37,14 +37,13 @@ def call(number: int, **changes: Any) -> dict[str, Any]:
     return members | changes
 
 
-def verify(folder: Path, chain: str, *words: str) -> dict[str, Any]:
-    """Return what the offline verifier says of a chain under the ledger's first policy file."""
-    command = [
-        sys.executable,
-        str(ROOT / "verifier" / "verify.py"),
-        str(folder / "chains" / f"{chain}.jsonl"),
-        "--json",
-    ]
+PYTHON, NODE = (sys.executable, "verify.py"), ("node", "verify.mjs")
+
+
+def verify(folder: Path, chain: str, *words: str, by: tuple[str, str] = PYTHON) -> dict[str, Any]:
+    """Return what an offline verifier says of a chain under the ledger's first policy file."""
+    program, name = by
+    command = [program, str(ROOT / "verifier" / name), str(folder / "chains" / f"{chain}.jsonl"), "--json"]
     done = subprocess.run(
         [*command, "--policy", str(folder / f"policy-{chain}.json"), *words], capture_output=True, check=False
     )
@@ -90,6 +89,22 @@ def test_what_was_signed_before_and_after_a_rotation_verifies_under_the_first_po
     revoked = ledger.run("revoke", "entry", rotated["previousKey"], "--reason", "lost", "--at", "calls=1")
     assert revoked.status == 0
     assert verify(ledger.folder, "calls", "--key-log", log)["id"] == 1
+
+
+@pytest.mark.parametrize("verifier", [PYTHON, NODE], ids=["python", "node"])
+def test_a_checkpoint_by_a_key_that_the_log_leads_to_covers_the_log_itself(
+    ledger: Commands, verifier: tuple[str, str]
+) -> None:
+    assert ledger.run("rotate", "checkpoint", "--reason", "spring").status == 0
+    chains = ledger.folder / "chains"
+    evidence = ("--key-log", str(chains / "keys.jsonl"), "--checkpoint", str(chains / "keys.checkpoint"))
+    report = verify(ledger.folder, "keys", *evidence, by=verifier)
+    assert (report["verdict"], report["checkpoints"]) == ("PASS", [{"size": 3, "ok": True}])
+    lines = (chains / "keys.jsonl").read_bytes().splitlines(keepends=True)
+    (ledger.home / "cut.jsonl").write_bytes(b"".join(lines[:2]))
+    cut = ("--key-log", str(ledger.home / "cut.jsonl"), "--checkpoint", str(chains / "keys.checkpoint"))
+    with pytest.raises(json.JSONDecodeError):  # no evidence: exit 2, and no report
+        verify(ledger.folder, "turns", *cut, by=verifier)
 
 
 def test_a_release_is_recorded_with_the_digests_of_both_verifiers(ledger: Commands) -> None:
