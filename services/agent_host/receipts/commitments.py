@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
+import re
 import secrets
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ import rfc8785
 from agent_host.providers.protocol import JsonValue
 
 SCHEME = "hmac-sha256"
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def canonical_bytes(value: JsonValue) -> bytes:
 
 def _representable(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode() if _has_surrogate(value) else value
+        return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**53:
         return str(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -63,6 +66,3 @@ def _representable(value: JsonValue) -> JsonValue:
         return [_representable(item) for item in value]
     return value
 
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)

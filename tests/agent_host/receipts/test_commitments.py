@@ -27,13 +27,13 @@ def test_the_same_value_never_gives_the_same_commitment_twice() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("\ud800", b'"?"'),
+        ("\ud800", '"\ufffd"'.encode()),
         (2**53, b'"9007199254740992"'),
         (True, b"true"),
         (float("nan"), b'"nan"'),
         (float("-inf"), b'"-inf"'),
         ([1.5, None], b"[1.5,null]"),
-        ({"k\udfff": ("a",)}, b'{"k?":["a"]}'),
+        ({"k\udfff": ("a",)}, '{"k\ufffd":["a"]}'.encode()),
     ],
 )
 def test_values_without_a_canonical_form_still_commit(value: JsonValue, expected: bytes) -> None:
