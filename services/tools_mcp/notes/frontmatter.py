@@ -15,7 +15,7 @@ from tools_mcp.texts import one_line, shown
 
 _HEADER = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADER_CHARACTERS = 16_000
-_TAGS_LINES = re.compile(r"^tags[ \t]*:.*\n(?:[ \t]+.*\n|-[ \t].*\n)*", re.MULTILINE)
+_PROPERTY_LINES = r"^{name}[ \t]*:.*\n(?:[ \t]+.*\n|-(?:[ \t].*)?\n)*"
 _NOT_IN_TAG = re.compile(r"[^\w/-]+")
 _TAG_CHARACTERS = 60
 
@@ -29,6 +29,7 @@ class Parts:
     title: str
     tags: tuple[str, ...]
     created: str
+    aliases: tuple[str, ...] = ()
 
 
 def split(text: str) -> Parts:
@@ -41,8 +42,9 @@ def split(text: str) -> Parts:
         header=match[0],
         body=text[match.end() :],
         title=_scalar(properties.get("title")),
-        tags=tuple(_tags(properties.get("tags"))),
+        tags=tuple(_tags(properties.get("tags") or properties.get("tag"))),
         created=_scalar(properties.get("created")),
+        aliases=tuple(_aliases(properties.get("aliases") or properties.get("alias"))),
     )
 
 
@@ -55,12 +57,21 @@ def new_header(title: str, tags: Iterable[str], created: str) -> str:
 
 
 def with_tags(header: str, tags: Iterable[str]) -> str:
-    """Return a header with these tags instead of its own; every other line stays as it is."""
-    match = _HEADER.match(header)
-    if match is None:
-        return f"---\n{_dump({'tags': list(tags)})}---\n{header}"
-    lines = _TAGS_LINES.sub("", match["yaml"]) + _dump({"tags": list(tags)})
-    return header[: match.start("yaml")] + lines + header[match.end("yaml") :]
+    """Return a header with these tags instead of its own; every other line stays as it is.
+
+    Raises:
+        InvalidInputError: The header is written in a way in which only a person should change it.
+    """
+    return _with(header, "tags", list(tags))
+
+
+def with_title(header: str, title: str) -> str:
+    """Return a header with this title instead of its own; every other line stays as it is.
+
+    Raises:
+        InvalidInputError: The header is written in a way in which only a person should change it.
+    """
+    return _with(header, "title", title)
 
 
 def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
@@ -77,6 +88,25 @@ def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
         if plain.casefold() not in {known.casefold() for known in cleaned}:
             cleaned.append(plain)
     return tuple(cleaned)
+
+
+def _with(header: str, name: str, value: str | list[str]) -> str:
+    match = _HEADER.match(header)
+    written = _dump({name: value})
+    if match is None:
+        return f"---\n{written}---\n{header}"
+    ending = "\r\n" if "\r\n" in match[0] else "\n"
+    own = re.compile(_PROPERTY_LINES.format(name=name), re.MULTILINE)
+    known = _mapping(match["yaml"]) or {}
+    if own.search(match["yaml"]):
+        lines = own.sub(lambda _: written.replace("\n", ending), match["yaml"], count=1)
+    else:
+        lines = match["yaml"] + ("" if name in known else written.replace("\n", ending))
+    if _mapping(lines) != {**known, name: value}:
+        raise InvalidInputError(
+            f"The note's front matter has {name} in a form that only a person should change; edit it in the file."
+        )
+    return header[: match.start("yaml")] + lines + header[match.end("yaml") :]
 
 
 def _mapping(text: str) -> dict[str, Any] | None:
@@ -97,6 +127,13 @@ def _tags(value: Any) -> Iterable[str]:
     for item in items if isinstance(items, list) else ():
         if isinstance(item, str) and item.strip(" #"):
             yield item.strip().lstrip("#")
+
+
+def _aliases(value: Any) -> Iterable[str]:
+    items = [value] if isinstance(value, str) else value
+    for item in items if isinstance(items, list) else ():
+        if plain := _scalar(item):
+            yield plain
 
 
 def _dump(properties: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """The full text index over the vault: SQLite FTS5, derived from the files and rebuilt from them at will.
 
-A file is read again when its time, size or inode changed, or when it was so fresh at the last look that a change
-within the same tick of the clock could have gone unseen. The threads of a process share one connection and take turns;
-processes share nothing but the file.
+A file is read again when its times, size or inode changed, or when it was so fresh at the last look that a change
+within the same tick of the clock could have gone unseen; it is indexed again when its content hash changed. The threads
+of a process share one connection and take turns; processes share nothing but the file.
 """
 
 import contextlib
@@ -10,29 +10,39 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from tools_mcp.disk import as_store_error
 from tools_mcp.errors import NotFoundError, StoreBusyError, ToolsError
+from tools_mcp.notes.links import Name, names_of, sought
+from tools_mcp.notes.markdown import links
 from tools_mcp.notes.model import Listed, Note
-from tools_mcp.notes.queries import segmented
+from tools_mcp.notes.queries import indexed
 from tools_mcp.notes.vault import Vault
 from tools_mcp.texts import folded
 
-_VERSION = 1
+_VERSION = 2
 _FRESH_NS = 2_000_000_000  # the coarsest clock among file systems ticks every two seconds
 _SCHEMA = (
     "DROP TABLE IF EXISTS notes",
     "DROP TABLE IF EXISTS texts",
+    "DROP TABLE IF EXISTS names",
+    "DROP TABLE IF EXISTS links",
     (
         "CREATE TABLE notes (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL,"
         " folded TEXT NOT NULL, folder TEXT NOT NULL, tags TEXT NOT NULL,"
         " tag_words TEXT NOT NULL, modified INTEGER NOT NULL,"
-        " stamp TEXT NOT NULL)"
+        " stamp TEXT NOT NULL, hash TEXT NOT NULL)"
     ),
+    "CREATE TABLE names (note INTEGER NOT NULL, name TEXT NOT NULL, kind INTEGER NOT NULL)",
+    "CREATE TABLE links (note INTEGER NOT NULL, name TEXT NOT NULL)",
+    "CREATE INDEX names_name ON names (name)",
+    "CREATE INDEX names_note ON names (note)",
+    "CREATE INDEX links_name ON links (name)",
+    "CREATE INDEX links_note ON links (note)",
     "CREATE INDEX notes_folded ON notes (folded)",
     "CREATE INDEX notes_modified ON notes (modified)",
     "CREATE VIRTUAL TABLE texts USING fts5 (title, tags, body, tokenize = 'porter unicode61 remove_diacritics 2')",
@@ -54,8 +64,8 @@ class Filter:
             conditions.append("(folder = ? OR substr(folder, 1, ?) = ?)")
             values += [self.folder, len(self.folder) + 1, f"{self.folder}/"]
         for tag in self.tags:
-            conditions.append("instr(tag_words, ?)")
-            values.append(f" {tag.casefold()} ")
+            conditions.append("(instr(tag_words, ?) OR instr(tag_words, ?))")  # the tag, or one nested below it
+            values += [f" {tag.casefold()} ", f" {tag.casefold()}/"]
         return " AND ".join(conditions), values
 
 
@@ -105,6 +115,21 @@ class NoteIndex:
         sql = "SELECT id, title, tags, modified FROM notes WHERE folded = ? AND (? IS NULL OR folder = ?) ORDER BY id"
         return [found.id for found in self._rows(sql, [folded(title), folder, folder])]
 
+    def names(self, names: Collection[str]) -> list[Name]:
+        """Return every note that has one of these (folded) names."""
+        sql = "SELECT name, kind, id FROM names JOIN notes ON key = note WHERE name IN (SELECT value FROM json_each(?))"
+        wanted = json.dumps(sorted(names))
+        return [Name(*row) for row in self._with(lambda connection: connection.execute(sql, [wanted]).fetchall())]
+
+    def linking(self, names: Collection[str]) -> list[str]:
+        """Return the ids of the notes with a link that has one of these (folded) names as its target."""
+        sql = (
+            "SELECT DISTINCT id FROM links JOIN notes ON key = note"
+            " WHERE name IN (SELECT value FROM json_each(?)) ORDER BY id"
+        )
+        wanted = json.dumps(sorted(names))
+        return [row[0] for row in self._with(lambda connection: connection.execute(sql, [wanted]).fetchall())]
+
     def _rows(self, sql: str, values: Sequence[str | int | None]) -> list[Listed]:
         rows = self._with(lambda connection: connection.execute(sql, values).fetchall())
         return [Listed(note_id, title, tuple(json.loads(tags)), modified) for note_id, title, tags, modified in rows]
@@ -142,41 +167,57 @@ class NoteIndex:
             self._connection = None
 
     def _refresh(self, connection: sqlite3.Connection) -> int:
-        known: dict[str, str] = dict(connection.execute("SELECT id, stamp FROM notes"))
+        known = {row[0]: row[1:] for row in connection.execute("SELECT id, stamp, hash FROM notes")}
         found = {note_id: " ".join(map(str, stamp)) for note_id, stamp in self.vault.scan()}
         gone = known.keys() - found.keys()
-        changed = [note_id for note_id, stamp in found.items() if known.get(note_id) != stamp]
+        changed = [note_id for note_id, stamp in found.items() if known.get(note_id, ("",))[0] != stamp]
         if gone or changed:
             with _transaction(connection):
                 for note_id in gone:
                     _forget(connection, note_id)
                 for note_id in changed:
-                    self._take(connection, note_id, found[note_id])
+                    self._take(connection, note_id, found[note_id], known.get(note_id, ("", ""))[1])
         return len(found)
 
-    def _take(self, connection: sqlite3.Connection, note_id: str, stamp: str) -> None:
-        _forget(connection, note_id)
+    def _take(self, connection: sqlite3.Connection, note_id: str, stamp: str, known_hash: str) -> None:
         modified_ns = int(stamp.split(maxsplit=1)[0])
+        fresh = self.now_ns() - modified_ns < _FRESH_NS
+        mark = f"{stamp} fresh" if fresh else stamp
         try:
             note = self.vault.read(note_id)
         except NotFoundError:
+            _forget(connection, note_id)
             return
         except ToolsError:  # too large or no text: listed by its name, so that it does not vanish
             note = Note(note_id, note_id.rpartition("/")[2], "", (), "", "", "", modified_ns // 1_000_000)
-        fresh = self.now_ns() - modified_ns < _FRESH_NS
-        tags = f" {' '.join(note.tags)} ".casefold()
-        row = (
-            *(note.id, note.title, folded(note.title), note.folder, json.dumps(note.tags), tags),
-            *(note.modified_at_ms, f"{stamp} fresh" if fresh else stamp),
-        )
-        connection.execute(
-            "INSERT INTO notes (id, title, folded, folder, tags, tag_words, modified, stamp) VALUES (?,?,?,?,?,?,?,?)",
-            row,
-        )
-        connection.execute(
-            "INSERT INTO texts (rowid, title, tags, body) VALUES (last_insert_rowid(), ?, ?, ?)",
-            (segmented(note.title), tags, segmented(note.body)),
-        )
+        if known_hash and note.content_hash == known_hash:  # touched, or copied over itself
+            update = "UPDATE notes SET stamp = ?, modified = ? WHERE id = ?"
+            connection.execute(update, (mark, note.modified_at_ms, note_id))
+            return
+        _forget(connection, note_id)
+        _insert(connection, note, mark)
+
+
+def _insert(connection: sqlite3.Connection, note: Note, stamp: str) -> None:
+    tags = f" {' '.join(note.all_tags)} ".casefold()
+    row = (
+        *(note.id, note.title, folded(note.title), note.folder, json.dumps(note.all_tags), tags),
+        *(note.modified_at_ms, stamp, note.content_hash),
+    )
+    insert = (
+        "INSERT INTO notes (id, title, folded, folder, tags, tag_words, modified, stamp, hash)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    )
+    key = connection.execute(insert, row).lastrowid
+    names = [(key, name.name, name.kind) for name in names_of(note.id, note.title, note.aliases)]
+    connection.executemany("INSERT INTO names (note, name, kind) VALUES (?, ?, ?)", names)
+    targets = [(key, name) for name in sorted(sought(links(note.body)))]
+    connection.executemany("INSERT INTO links (note, name) VALUES (?, ?)", targets)
+    called = "\n".join((note.title, *note.aliases))
+    connection.execute(
+        "INSERT INTO texts (rowid, title, tags, body) VALUES (?, ?, ?, ?)",
+        (key, indexed(called), indexed(tags), indexed(note.body)),
+    )
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
@@ -194,7 +235,11 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _forget(connection: sqlite3.Connection, note_id: str) -> None:
-    connection.execute("DELETE FROM texts WHERE rowid = (SELECT key FROM notes WHERE id = ?)", (note_id,))
+    for table, column in (("texts", "rowid"), ("names", "note"), ("links", "note")):
+        connection.execute(
+            f"DELETE FROM {table} WHERE {column} = (SELECT key FROM notes WHERE id = ?)",  # noqa: S608 - constants
+            (note_id,),
+        )
     connection.execute("DELETE FROM notes WHERE id = ?", (note_id,))
 
 

@@ -1,12 +1,23 @@
 """What the notes folder keeps and what its tools answer."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
 Mode: TypeAlias = Literal["create", "append", "replace"]
-Status: TypeAlias = Literal["created", "exists", "appended", "replaced", "edited", "deleted"]
+Status: TypeAlias = Literal[
+    "created", "exists", "appended", "replaced", "edited", "moved", "unchanged", "restored", "deleted"
+]
+
+
+def each_once(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return tags without those that differ from an earlier one in letter case only."""
+    found: dict[str, str] = {}
+    for tag in tags:
+        found.setdefault(tag.casefold(), tag)
+    return tuple(found.values())
 
 
 @dataclass(frozen=True)
@@ -23,6 +34,14 @@ class Note:
     content_hash: str
     """SHA-256 of the file's bytes, lower hex."""
     modified_at_ms: int
+    aliases: tuple[str, ...] = ()
+    inline_tags: tuple[str, ...] = ()
+    """Those written as `#tag` in the body; `tags` are those of the front matter."""
+
+    @property
+    def all_tags(self) -> tuple[str, ...]:
+        """Every tag once, those of the front matter first."""
+        return each_once((*self.tags, *self.inline_tags))
 
     @property
     def folder(self) -> str:
@@ -68,6 +87,11 @@ class NoteText(BaseModel):
     created: str | None = None
     modified: str
     content_hash: str
+    section: str | None = Field(default=None, description="the one heading that was asked for")
+    links: list[str] = Field(default=[], description="ids of the notes it links to")
+    missing_links: list[str] = Field(default=[], description="links to notes that are not there")
+    backlinks: list[str] = Field(default=[], description="ids of the notes that link to it")
+    more_links: bool | None = Field(default=None, description="true when there are more than are told here")
     next_cursor: str | None = None
 
 
@@ -81,3 +105,6 @@ class NoteAnswer(BaseModel):
     content_hash: str
     size_bytes: int
     replacements: int | None = None
+    links_updated: int | None = Field(default=None, description="links in notes that were written anew")
+    links_left: list[str] = Field(default=[], description="notes whose links could not be written anew")
+    undo: str | None = Field(default=None, description="how to take it back")

@@ -18,6 +18,8 @@ _FORBIDDEN = re.compile(r'[<>:"/\\|?*#^\[\]]')  # Windows refuses the first nine
 _DEVICES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[0-9¹²³])(?=\s*(\.|$))", re.IGNORECASE)
 _ENCODED = re.compile(r"%(?:2e|2f|5c|00)", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
+TRASH = ".trash"
+"""The one hidden folder with notes in it: where deleted ones go, as in Obsidian."""
 _UNSEEN = {"Cc", "Cs", "Zl", "Zp"}
 
 
@@ -48,19 +50,21 @@ def folder_parts(folder: str | None) -> tuple[str, ...]:
 
 
 def id_parts(note_id: str) -> tuple[str, ...]:
-    """Return the parts of a note's id: its folders and its file name without `.md`.
+    """Return the parts of a note's id: its folders and its file name without `.md`. It may be one in the trash.
 
     Raises:
         InvalidInputError: It is no id inside the vault.
     """
     plain = note_id.removesuffix(".md")
-    _check_inside(plain, "id")
-    return tuple(plain.split("/"))
+    trash = (TRASH,) if plain.startswith(f"{TRASH}/") else ()
+    inside = plain[len(TRASH) + 1 :] if trash else plain
+    _check_inside(inside, "id")
+    return (*trash, *inside.split("/"))
 
 
 def _check_inside(path: str, what: str) -> None:
     parts = path.split("/")
-    odd = "\\" in path or _ENCODED.search(path) or _DRIVE.match(path) or len(parts) > _DEEPEST
+    odd = "\\" in path or _ENCODED.search(path) or len(parts) > _DEEPEST
     unseen = any(unicodedata.category(character) in _UNSEEN for character in path)
     if odd or unseen or any(_leads_out(part) for part in parts):
         raise InvalidInputError(
@@ -70,4 +74,7 @@ def _check_inside(path: str, what: str) -> None:
 
 
 def _leads_out(part: str) -> bool:
-    return not part.strip() or part.strip().startswith(".") or len(part.encode()) > _PART_BYTES
+    """Say whether a part of a path is hidden, none, too long, or a drive or a device to Windows."""
+    plain = part.strip()
+    is_windows = _DRIVE.match(plain) or _DEVICES.match(plain)
+    return not plain or plain.startswith(".") or len(part.encode()) > _PART_BYTES or bool(is_windows)

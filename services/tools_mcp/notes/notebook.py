@@ -1,29 +1,31 @@
 """The notes service: what each tool does, over the vault and its index. The clock is passed in."""
 
 import hashlib
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from service_runtime.settings import Settings
 from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError
 from tools_mcp.locking import FolderLock
-from tools_mcp.notes.frontmatter import clean_tags, new_header, with_tags
-from tools_mcp.notes.index import Filter, NoteIndex
-from tools_mcp.notes.model import Listed, Mode, Note, NoteAnswer, Status
-from tools_mcp.notes.names import folder_parts
-from tools_mcp.notes.queries import passage, read_query
+from tools_mcp.notes import markdown
+from tools_mcp.notes.frontmatter import clean_tags, new_header, split, with_tags, with_title
+from tools_mcp.notes.index import NoteIndex
+from tools_mcp.notes.looking import NoteReader
+from tools_mcp.notes.model import Mode, Note, NoteAnswer, Status, each_once
+from tools_mcp.notes.moving import Mover
+from tools_mcp.notes.names import TRASH, file_stem, folder_parts
 from tools_mcp.notes.requests import Intent, RequestLog
 from tools_mcp.notes.vault import Vault
 from tools_mcp.texts import one_line, shown
 
 TITLE_CHARACTERS = 300
 _STATE = ".prometheus"
-_MOST_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -39,46 +41,25 @@ class WriteFields:
 
 
 @dataclass(frozen=True)
-class Match:
-    """A note that a search found."""
+class _Step:
+    """A write that was checked: the note it goes to, its hash now, what is answered, and how it is done.
 
-    listed: Listed
-    snippet: str
-
-
-@dataclass(frozen=True)
-class _Change:
-    """A write that was checked: the note it goes to, what it was, what it becomes."""
+    `apply` returns the ids of notes that had to be left as they are; there is none when nothing has to be done.
+    """
 
     note_id: str
-    title: str
-    tags: tuple[str, ...]
-    status: Status
     before: str | None
-    text: str
-    replacements: int | None = None
-
-    def answer(self) -> NoteAnswer:
-        data = self.text.encode()
-        return NoteAnswer(
-            status=self.status,
-            id=self.note_id,
-            title=self.title,
-            tags=list(self.tags),
-            content_hash=hashlib.sha256(data).hexdigest(),
-            size_bytes=len(data),
-            replacements=self.replacements,
-        )
+    answer: NoteAnswer
+    apply: Callable[[], Sequence[str]] | None
 
 
 @dataclass(frozen=True)
-class Notebook:
-    """The notes of one person."""
+class Notebook(NoteReader):
+    """The notes of one person, to look at and to change."""
 
-    vault: Vault
-    index: NoteIndex
     lock: FolderLock
     requests: RequestLog
+    mover: Mover
     now: Callable[[], datetime]
 
     def write(self, fields: WriteFields, key: str | None = None) -> NoteAnswer:
@@ -113,7 +94,7 @@ class Notebook:
         _check_text(replace, "replace")
         arguments = {"id": note_id, "find": find, "replace": replace, "count": expected_count, "hash": expected_hash}
 
-        def edited() -> _Change:
+        def edited() -> _Step:
             note = self.vault.read(note_id)
             _check_hash(note, expected_hash)
             count = note.body.count(find)
@@ -123,90 +104,96 @@ class Notebook:
                     "changed; send a longer piece of text, or expected_count."
                 )
             text = note.header + note.body.replace(find, replace)
-            return _Change(note.id, note.title, note.tags, "edited", note.content_hash, text, count)
+            return self._rewritten(note, text, "edited", note.all_tags, replacements=count)
 
         return self._do("edit", arguments, key, edited)
 
-    def read(self, note_id: str | None, title: str | None) -> Note:
-        """Return a note by id, or by title when only one has it.
+    def move(
+        self,
+        note_id: str,
+        folder: str | None = None,
+        title: str | None = None,
+        *,
+        expected_hash: str | None = None,
+        key: str | None = None,
+    ) -> NoteAnswer:
+        """Move a note to another folder, give it another title, or both; a note in the trash comes back.
+
+        Links keep meaning what they meant: those that would not are written anew.
 
         Raises:
-            InvalidInputError: Neither was given, or the id leads out of the vault.
+            InvalidInputError: Neither folder nor title was given, or one cannot be used.
             NotFoundError: There is no such note.
-            ConflictError: Several notes have the title.
+            ConflictError: The folder has a note with the title, or the note is not what `expected_hash` says.
         """
-        if note_id:
-            return self.vault.read(note_id)
-        if not title:
-            raise InvalidInputError("Neither id nor title was given; send one of them.")
-        self.index.refresh()
-        found = self._only(self.index.titled(title, None), title)
-        if found is None:
-            raise NotFoundError(f"No note has the title {shown(title)}; look for it with notes_search.")
-        return self.vault.read(found)
+        renamed = None if title is None else one_line(title, "title", TITLE_CHARACTERS)
+        parts = None if folder is None else folder_parts(folder)
+        if renamed == "":
+            raise InvalidInputError("title is empty; send a few words that name the note, or leave it out.")
+        if renamed is None and parts is None and not note_id.startswith(f"{TRASH}/"):
+            raise InvalidInputError("Neither folder nor title was given; send where the note goes or its new title.")
+        arguments = {"id": note_id, "folder": folder, "title": title, "hash": expected_hash}
 
-    def search(
-        self, query: str, chosen: Filter, limit: int, offset: int
-    ) -> tuple[list[Match], Literal["all", "any"] | None]:
-        """Return the notes with all words of the query, else those with any telling one; best first."""
-        words = read_query(query)
-        if words is None:
-            return [], None
-        self.index.refresh()
-        matched: Literal["all", "any"] = "all"
-        found = self.index.search(words.all_words, chosen, limit, offset)
-        if not found and words.any_word and not self.index.search(words.all_words, chosen, 1, 0):
-            matched = "any"
-            found = self.index.search(words.any_word, chosen, limit, offset)
-        return [Match(listed, self._passage(listed.id, words.words)) for listed in found], matched if found else None
+        def moved() -> _Step:
+            note = self.vault.read(note_id)
+            _check_hash(note, expected_hash)
+            return self._moved(note, parts, renamed)
 
-    def newest(self, chosen: Filter, limit: int, after: tuple[int, str] | None) -> list[Listed]:
-        """Return notes, last modified first."""
-        self.index.refresh()
-        return self.index.newest(chosen, limit, after)
+        return self._do("move", arguments, key, moved)
 
-    def delete(self, note_id: str) -> NoteAnswer:
+    def delete(self, note_id: str, *, expected_hash: str | None = None, key: str | None = None) -> NoteAnswer:
         """Move a note to the trash.
 
         Raises:
+            InvalidInputError: It is in the trash already.
             NotFoundError: There is no such note.
+            ConflictError: The note is not what `expected_hash` says.
         """
-        with self.lock.held():
-            note = self.vault.read(note_id)
-            self.vault.trash(note.id)
-        text = note.header + note.body
-        return _Change(note.id, note.title, note.tags, "deleted", note.content_hash, text).answer()
 
-    def _do(self, tool: str, arguments: dict[str, Any], key: str | None, work: Callable[[], _Change]) -> NoteAnswer:
+        def deleted() -> _Step:
+            note = self.vault.read(note_id)
+            _check_hash(note, expected_hash)
+            if note.id.startswith(f"{TRASH}/"):
+                raise InvalidInputError(f"The note {shown(note.id)} is in the trash already; it stays there.")
+            place = self.vault.trash_id(note.id)
+            undo = f"notes_move with id {place}"
+            answer = _answer(note, "deleted", note.header + note.body).model_copy(update={"undo": undo})
+            return _Step(note.id, note.content_hash, answer, lambda: self._thrown_away(note.id, place))
+
+        return self._do("delete", {"id": note_id, "hash": expected_hash}, key, deleted)
+
+    def _do(self, tool: str, arguments: dict[str, Any], key: str | None, work: Callable[[], _Step]) -> NoteAnswer:
         """Do a write once per key: under the lock, written down before and marked done after."""
         arguments = {"tool": tool, **arguments}
         with self.lock.held():
-            if key and (answer := self.requests.answered(key, arguments, self._hash_of)):
-                return NoteAnswer.model_validate(answer)
-            change = work()
-            answer_now = change.answer()
-            if answer_now.content_hash == change.before:
-                return answer_now
+            self.mover.recover()
+            if key and (answered := self.requests.answered(key, arguments, self._hash_of)):
+                return NoteAnswer.model_validate(answered)
+            step = work()
+            if step.apply is None:
+                return step.answer
             if key:
-                intent = Intent(
-                    change.note_id, change.before, answer_now.content_hash, answer_now.model_dump(mode="json")
+                answer = step.answer.model_dump(mode="json")
+                self.requests.intend(
+                    key, arguments, Intent(step.note_id, step.before, step.answer.content_hash, answer)
                 )
-                self.requests.intend(key, arguments, intent)
-            self.vault.write(change.note_id, change.text, change.before)
+            left = step.apply()
             if key:
                 self.requests.done(key)
-            return answer_now
+            return step.answer.model_copy(update={"links_left": list(left)})
 
-    def _written(self, fields: WriteFields, title: str, tags: tuple[str, ...]) -> _Change:
+    def _written(self, fields: WriteFields, title: str, tags: tuple[str, ...]) -> _Step:
         self.index.refresh()
         parts = folder_parts(fields.folder)
         folder = None if fields.folder is None and fields.mode != "create" else "/".join(parts)
-        found = self._only(self.index.titled(title, folder), title)
+        found = self.only(self.index.titled(title, folder), title)
         if found is None:
             if fields.expected_hash:
                 raise NotFoundError(f"No note has the title {shown(title)}; leave expected_hash out to create it.")
-            header = new_header(title, tags, self.now().isoformat(timespec="seconds"))
-            return _Change(self.vault.new_id(parts, title), title, tags, "created", None, header + fields.body)
+            text = new_header(title, tags, self.now().isoformat(timespec="seconds")) + fields.body
+            note_id = self.vault.new_id(parts, title)
+            made = _answer_for(note_id, title, each_once((*tags, *markdown.tags(fields.body))), "created", text)
+            return _Step(note_id, None, made, lambda: self._put(note_id, text, None))
         note = self.vault.read(found)
         _check_hash(note, fields.expected_hash)
         if fields.mode == "create":
@@ -215,17 +202,59 @@ class Notebook:
                     f"A note with the title {shown(title)} is there already, id {shown(note.id)}; send mode append or "
                     "replace to change it, or another title."
                 )
-            return _Change(note.id, note.title, note.tags, "exists", note.content_hash, note.header + note.body)
+            return _Step(note.id, note.content_hash, _answer(note, "exists", note.header + note.body), None)
         body = fields.body if fields.mode == "replace" else _joined(note.body, fields.body)
         header = with_tags(note.header, tags) if tags and tags != note.tags else note.header
         status: Status = "replaced" if fields.mode == "replace" else "appended"
-        return _Change(note.id, note.title, tags or note.tags, status, note.content_hash, header + body)
+        return self._rewritten(note, header + body, status, each_once((*(tags or note.tags), *markdown.tags(body))))
 
-    def _only(self, ids: list[str], title: str) -> str | None:
-        if len(ids) > 1:
-            listed = ", ".join(shown(note_id) for note_id in ids[:_MOST_LISTED])
-            raise ConflictError(f"{len(ids)} notes have the title {shown(title)}; send one of these ids: {listed}.")
-        return ids[0] if ids else None
+    def _rewritten(
+        self, note: Note, text: str, status: Status, tags: tuple[str, ...], replacements: int | None = None
+    ) -> _Step:
+        answer = _answer_for(note.id, note.title, tags, status, text).model_copy(update={"replacements": replacements})
+        is_same = answer.content_hash == note.content_hash
+        return _Step(
+            note.id,
+            note.content_hash,
+            answer,
+            None if is_same else lambda: self._put(note.id, text, note.content_hash),
+        )
+
+    def _moved(self, note: Note, parts: tuple[str, ...] | None, renamed: str | None) -> _Step:
+        self.index.refresh()
+        is_back = note.id.startswith(f"{TRASH}/")
+        own_folder = note.folder.removeprefix(TRASH).removeprefix("/") if is_back else note.folder
+        folder = own_folder if parts is None else "/".join(parts)
+        title = renamed or note.title
+        others = [other for other in self.index.titled(title, folder) if other != note.id]
+        if others:
+            raise ConflictError(
+                f"A note with the title {shown(title)} is in this folder already, id {shown(others[0])}; send another "
+                "folder or title."
+            )
+        stem = note.id.rpartition("/")[2]
+        if renamed is not None or (is_back and re.fullmatch(rf"{re.escape(file_stem(title))} \d+", stem)):
+            stem = file_stem(title)
+        is_told = renamed is not None and (split(note.header).title or stem != title)
+        header = with_title(note.header, title) if is_told else note.header
+        new_id = self.vault.free_id(tuple(folder.split("/")) if folder else (), stem, but=note.id)
+        plan = self.mover.plan(note, new_id, header, title)
+        status: Status = "restored" if is_back else "moved"
+        text = next((edit.text for edit in plan.edits if edit.note_id == new_id), note.header + note.body)
+        if new_id == note.id and not plan.edits:
+            return _Step(note.id, note.content_hash, _answer(note, "unchanged", text), None)
+        told = _answer_for(new_id, title, note.all_tags, status, text)
+        undo = f"notes_move with id {new_id}, folder {note.folder or '/'} and title {note.title}"
+        more = {"links_updated": plan.links, "undo": None if is_back else undo}
+        return _Step(note.id, note.content_hash, told.model_copy(update=more), lambda: self.mover.carry_out(plan))
+
+    def _put(self, note_id: str, text: str, before: str | None) -> Sequence[str]:
+        self.vault.write(note_id, text, before)
+        return ()
+
+    def _thrown_away(self, note_id: str, place: str) -> Sequence[str]:
+        self.vault.move(note_id, place)
+        return ()
 
     def _hash_of(self, note_id: str) -> str | None:
         try:
@@ -233,23 +262,19 @@ class Notebook:
         except NotFoundError:
             return None
 
-    def _passage(self, note_id: str, words: tuple[str, ...]) -> str:
-        try:
-            return passage(self.vault.read(note_id).body, words)
-        except (NotFoundError, InvalidInputError):
-            return ""
-
 
 def open_notebook(root: Path, zone: ZoneInfo) -> Notebook:
     """Return the notes in a folder; its own state is in the hidden folder `.prometheus` inside."""
     state = root / _STATE
     state.mkdir(mode=0o700, exist_ok=True)
     vault = Vault(root)
+    index = NoteIndex(state / "index.sqlite", vault)
     return Notebook(
         vault=vault,
-        index=NoteIndex(state / "index.sqlite", vault),
+        index=index,
         lock=FolderLock(state / "lock", "notes"),
         requests=RequestLog(state / "requests.sqlite", now_ms=lambda: time.time_ns() // 1_000_000),
+        mover=Mover(vault, index, state / "move.json"),
         now=lambda: datetime.now(UTC).astimezone(zone),
     )
 
@@ -266,6 +291,22 @@ def check(settings: Settings) -> str:
         return f"notes: {notebook.index.refresh()} notes"
     finally:
         notebook.index.close()
+
+
+def _answer(note: Note, status: Status, text: str) -> NoteAnswer:
+    return _answer_for(note.id, note.title, note.all_tags, status, text)
+
+
+def _answer_for(note_id: str, title: str, tags: Sequence[str], status: Status, text: str) -> NoteAnswer:
+    data = text.encode()
+    return NoteAnswer(
+        status=status,
+        id=note_id,
+        title=title,
+        tags=list(tags),
+        content_hash=hashlib.sha256(data).hexdigest(),
+        size_bytes=len(data),
+    )
 
 
 def _joined(body: str, addition: str) -> str:

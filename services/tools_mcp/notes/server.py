@@ -15,15 +15,18 @@ from service_runtime.tool_arguments import NUMBER, OptionalText, OptionalTextLis
 from tools_mcp.arguments import Cursor, Id, Key, Limit
 from tools_mcp.errors import ConflictError
 from tools_mcp.notes.index import Filter
+from tools_mcp.notes.looking import section_of
 from tools_mcp.notes.model import Mode, NoteAnswer, NoteList, NoteText
-from tools_mcp.notes.names import folder_parts
+from tools_mcp.notes.names import TRASH, folder_parts
 from tools_mcp.notes.notebook import Notebook, WriteFields, open_notebook
-from tools_mcp.notes.wording import answer_text, list_text, row, text_part
+from tools_mcp.notes.wording import answer_text, list_text, read_answer, row, text_part
 from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page
 from tools_mcp.tool_definition import Kind, add_tool, answer
 
 _INSTRUCTIONS = "The person's notes, kept as Markdown files. An id is the file's path without .md."
 _Title = Annotated[str, Field(min_length=1, max_length=300)]
+_NewTitle = Annotated[Annotated[str, Field(max_length=300)] | None, Field()]
+_Section = Annotated[Annotated[str, Field(max_length=300)] | None, Field(description="A heading")]
 _Body = Annotated[str, Field(max_length=100_000, description="Markdown")]
 _Piece = Annotated[str, Field(min_length=1, max_length=20_000)]
 _Replacement = Annotated[str, Field(max_length=20_000)]
@@ -54,6 +57,7 @@ def build(settings: Settings) -> "FastMCP[Any]":
     add_tool(server, tools.search, "notes_search", Kind.READ, NoteList)
     add_tool(server, tools.list_notes, "notes_list", Kind.READ, NoteList)
     add_tool(server, tools.edit, "notes_edit", Kind.CHANGE, NoteAnswer)
+    add_tool(server, tools.move, "notes_move", Kind.CHANGE, NoteAnswer)
     add_tool(server, tools.delete, "notes_delete", Kind.DELETE, NoteAnswer)
     return server
 
@@ -84,19 +88,23 @@ class NoteTools:
         *,
         id: OptionalText = None,  # noqa: A002 - the argument's public name
         title: OptionalText = None,
+        section: _Section = None,
         cursor: Cursor = None,
     ) -> ToolResult:
-        """Read a note by id or title. A long one comes in parts."""
+        """Read a note by id or title, with its links and backlinks. A long one comes in parts."""
         note = self.notebook.read(id, title)
+        text = note.body if not section else section_of(note, section)
         start = 0
         if cursor:
             start, seen = decode_cursor(cursor, "text", (int, str))
-            if seen != note.content_hash:
+            if seen != f"{note.content_hash}{section or ''}":
                 raise ConflictError("The note changed while it was read in parts; read it again without cursor.")
-        model, following = text_part(note, max(0, start))
+        around = None if cursor else self.notebook.surroundings(note)
+        model, following = text_part(note, text, max(0, start), around)
+        model.section = section or None
         if following is not None:
-            model.next_cursor = encode_cursor("text", following, note.content_hash)
-        return answer(model, model.body or "The note is empty.")
+            model.next_cursor = encode_cursor("text", following, f"{note.content_hash}{section or ''}")
+        return read_answer(model)
 
     def search(
         self,
@@ -125,10 +133,13 @@ class NoteTools:
         limit: Limit = None,
         cursor: Cursor = None,
     ) -> ToolResult:
-        """List notes, last modified first."""
+        """List notes, last modified first; folder .trash lists deleted ones."""
         count = clamp(limit, 20, 100)
         after = decode_cursor(cursor, "notes", (int, str)) if cursor else None
-        listed = self.notebook.newest(_filter(folder, tags), count + 1, after)
+        if folder == TRASH:
+            listed = self.notebook.trashed(count + 1, after)
+        else:
+            listed = self.notebook.newest(_filter(folder, tags), count + 1, after)
         page = first_page(listed, count, lambda one: len(row(one).model_dump_json().encode()))
         last = page[-1] if len(page) < len(listed) else None
         following = encode_cursor("notes", last.modified_at_ms, last.id) if last else None
@@ -150,9 +161,27 @@ class NoteTools:
         changed = self.notebook.edit(id, find, replace, count, expected_hash=expected_hash, key=idempotency_key)
         return _answer(changed)
 
-    def delete(self, *, id: Id) -> ToolResult:  # noqa: A002 - the argument's public name
-        """Move a note to the trash."""
-        return _answer(self.notebook.delete(id))
+    def move(
+        self,
+        *,
+        id: Id,  # noqa: A002 - the argument's public name
+        folder: OptionalText = None,
+        title: _NewTitle = None,
+        expected_hash: _Hash = None,
+        idempotency_key: Key = None,
+    ) -> ToolResult:
+        """Move or rename a note and update the links to it, or bring one back from .trash."""
+        return _answer(self.notebook.move(id, folder, title, expected_hash=expected_hash, key=idempotency_key))
+
+    def delete(
+        self,
+        *,
+        id: Id,  # noqa: A002 - the argument's public name
+        expected_hash: _Hash = None,
+        idempotency_key: Key = None,
+    ) -> ToolResult:
+        """Move a note to .trash; notes_move brings it back."""
+        return _answer(self.notebook.delete(id, expected_hash=expected_hash, key=idempotency_key))
 
 
 def _filter(folder: str | None, tags: tuple[str, ...]) -> Filter:

@@ -3,24 +3,27 @@
 Hidden files and folders (`.obsidian`, `.trash`, our own state) and symbolic links are not notes.
 """
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from service_runtime.home import secure_write
 from tools_mcp.disk import as_store_error
 from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError
+from tools_mcp.notes import markdown
 from tools_mcp.notes.frontmatter import split
 from tools_mcp.notes.model import Note
-from tools_mcp.notes.names import file_stem, id_parts
+from tools_mcp.notes.names import TRASH, file_stem, id_parts
 from tools_mcp.texts import shown
 
 MOST_BYTES = 1_000_000
 """The largest note that is read or written."""
 
-Stamp = tuple[int, int, int]
+Stamp = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,26 @@ class Vault:
     root: Path
 
     def scan(self) -> Iterator[tuple[str, Stamp]]:
-        """Yield each note's id with modification time (ns), size and inode.
+        """Yield each note's id with modification time (ns), size, inode and change time (ns).
+
+        The last one changes although a program sets the modification time back, as some that synchronise files do.
 
         Raises:
             StoreError: The folder cannot be read.
         """
         with as_store_error("notes", "read"):
             yield from _scan(self.root, "")
+
+    def scan_trash(self) -> Iterator[tuple[str, Stamp]]:
+        """Yield the deleted notes in the same way.
+
+        Raises:
+            StoreError: The folder cannot be read.
+        """
+        trash = self.root / TRASH
+        with as_store_error("notes", "read"):
+            if trash.is_dir() and not trash.is_symlink():
+                yield from _scan(trash, f"{TRASH}/")
 
     def read(self, note_id: str) -> Note:
         """Return a note.
@@ -62,7 +78,29 @@ class Vault:
         with as_store_error("notes", "read"):
             modified_at_ms = path.stat().st_mtime_ns // 1_000_000
         digest = hashlib.sha256(data).hexdigest()
-        return Note(plain, title, parts.body, parts.tags, parts.created, parts.header, digest, modified_at_ms)
+        return Note(
+            id=plain,
+            title=title,
+            body=parts.body,
+            tags=parts.tags,
+            created=parts.created,
+            header=parts.header,
+            content_hash=digest,
+            modified_at_ms=modified_at_ms,
+            aliases=parts.aliases,
+            inline_tags=markdown.tags(parts.body),
+        )
+
+    def look(self, note_id: str) -> Note | None:
+        """Return a note, or none when there is no such note or it is too large or no text.
+
+        Raises:
+            StoreError: The file cannot be read.
+        """
+        try:
+            return self.read(note_id)
+        except (NotFoundError, InvalidInputError):
+            return None
 
     def write(self, note_id: str, text: str, expected: str | None) -> str:
         """Replace a note's file and return its new hash; `expected` is the old one, none for a file that is not there.
@@ -70,10 +108,12 @@ class Vault:
         Call it with the vault locked: the lock keeps our own processes apart, the hash every other program.
 
         Raises:
-            InvalidInputError: The note would become too large.
+            InvalidInputError: The note would become too large, or it is in the trash.
             ConflictError: The file is not what was expected.
             StoreError: The file cannot be written; the old one is untouched.
         """
+        if note_id.startswith(f"{TRASH}/"):
+            raise InvalidInputError(f"The note {shown(note_id)} is in the trash; bring it back with notes_move first.")
         data = text.encode()
         if len(data) > MOST_BYTES:
             raise InvalidInputError(f"The note would have {len(data)} bytes; keep it under {MOST_BYTES}.")
@@ -88,27 +128,41 @@ class Vault:
             secure_write(path, data)
         return hashlib.sha256(data).hexdigest()
 
-    def trash(self, note_id: str) -> None:
-        """Move a note to `.trash`, where Obsidian keeps deleted notes too; call it with the vault locked.
+    def move(self, old: str, new: str) -> None:
+        """Rename a note's file, making folders on the way; call it with the vault locked.
 
         Raises:
+            ConflictError: Another file is there.
             StoreError: The file cannot be moved.
         """
-        path = self._path(note_id)
+        source, target = self._path(old), self._path(new)
         with as_store_error("notes", "written"):
-            trash = self.root / ".trash"
-            trash.mkdir(mode=0o700, exist_ok=True)
-            candidates = (trash / f"{path.stem}{_number(number)}.md" for number in range(1, 10_000))
-            path.rename(next(candidate for candidate in candidates if not candidate.exists()))
+            self._make_folders(target.parent)
+            if target.exists() and not target.samefile(source):
+                raise ConflictError(f"The note {shown(new)} is there already; nothing was changed, try again.")
+            source.rename(target)
 
-    def new_id(self, folder: tuple[str, ...], title: str) -> str:
-        """Return an unused id for a title; the file system may take letter case for the same."""
+    def free_id(self, folder: tuple[str, ...], stem: str, but: str = "") -> str:
+        """Return an unused id for a file name; the file system may take letter case for the same.
+
+        `but` is the id of a note that is about to leave its place.
+        """
         parent = self.root.joinpath(*folder)
         with as_store_error("notes", "read"):
             taken = {entry.name.casefold() for entry in parent.iterdir()} if parent.is_dir() else set()
-        stem = file_stem(title)
+        if but.rpartition("/")[0] == "/".join(folder):
+            taken.discard(f"{but.rpartition('/')[2]}.md".casefold())
         names = (f"{stem}{_number(number)}" for number in range(1, 10_000))
         return "/".join([*folder, next(name for name in names if f"{name}.md".casefold() not in taken)])
+
+    def new_id(self, folder: tuple[str, ...], title: str) -> str:
+        """Return an unused id for a title."""
+        return self.free_id(folder, file_stem(title))
+
+    def trash_id(self, note_id: str) -> str:
+        """Return an unused id in the trash, in the same folder there."""
+        *folder, stem = id_parts(note_id)
+        return self.free_id((TRASH, *folder), stem)
 
     def _path(self, note_id: str) -> Path:
         parts = id_parts(note_id)
@@ -143,10 +197,12 @@ def _scan(folder: Path, prefix: str) -> Iterator[tuple[str, Stamp]]:
             if entry.is_dir():
                 yield from _scan(Path(entry.path), f"{prefix}{entry.name}/")
             elif entry.name.endswith(".md") and _is_id(note_id := f"{prefix}{entry.name[: -len('.md')]}"):
-                facts = entry.stat()
-                yield note_id, (facts.st_mtime_ns, facts.st_size, facts.st_ino)
+                with contextlib.suppress(FileNotFoundError):  # gone since the folder was read
+                    facts = entry.stat()
+                    yield note_id, (facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_ctime_ns)
 
 
+@lru_cache(maxsize=20_000)  # every look at the vault asks it of every file
 def _is_id(text: str) -> bool:
     try:
         id_parts(text)

@@ -4,10 +4,15 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from fastmcp.tools.base import ToolResult
+from mcp.types import TextContent
+
+from tools_mcp.notes.looking import Surroundings
 from tools_mcp.notes.model import Listed, Note, NoteAnswer, NoteList, NoteRow, NoteText
 from tools_mcp.texts import cut
 
 _PART_BYTES = 16_000  # of a body in one answer, as JSON; it is in there twice, as data and as text
+_LINKS_BYTES = 700  # of each of the three lists of links, which are in there twice too
 _TITLE_BYTES = 300
 _TAGS = 20
 _TAG_BYTES = 80
@@ -34,22 +39,46 @@ def list_text(model: NoteList) -> str:
     return "\n".join(lines)
 
 
-def text_part(note: Note, start: int) -> tuple[NoteText, int | None]:
-    """Return the part of a note's body from a character on, and where the next one starts if there is one."""
-    part = note.body[start : start + _PART_BYTES]
+def text_part(note: Note, text: str, start: int, around: Surroundings | None) -> tuple[NoteText, int | None]:
+    """Return the part of a note's text from a character on, and where the next one starts if there is one."""
+    part = text[start : start + _PART_BYTES]
     while (size := len(json.dumps(part, ensure_ascii=False).encode())) > _PART_BYTES:
         part = part[: min(len(part) - 1, len(part) * _PART_BYTES // size)]
     model = NoteText(
         id=note.id,
         title=cut(note.title, _TITLE_BYTES),
         body=part,
-        tags=_tags(note.tags),
+        tags=_tags(note.all_tags),
         created=cut(note.created, _TAG_BYTES) or None,
         modified=_utc(note.modified_at_ms),
         content_hash=note.content_hash,
     )
+    if around:
+        lists = [_bounded(ids) for ids in (around.links, around.missing, around.backlinks)]
+        model.links, model.missing_links, model.backlinks = lists
+        is_cut = [len(one) for one in lists] != [len(around.links), len(around.missing), len(around.backlinks)]
+        model.more_links = is_cut or around.has_more or None
     end = start + len(part)
-    return model, end if end < len(note.body) else None
+    return model, end if end < len(text) else None
+
+
+def read_answer(model: NoteText) -> ToolResult:
+    """Return the answer with a note's text: the text alone in one block, its links in words in another one."""
+    told = (("Links to", model.links), ("Links to no note", model.missing_links), ("Linked from", model.backlinks))
+    around = [f"{what}: {', '.join(ids)}" for what, ids in told if ids]
+    texts = [model.body or "The note is empty.", *(["\n".join(around)] if around else [])]
+    structured = model.model_dump(mode="json", exclude_none=True)
+    return ToolResult(content=[TextContent(type="text", text=text) for text in texts], structured_content=structured)
+
+
+def _bounded(ids: Sequence[str]) -> list[str]:
+    total, kept = 0, list[str]()
+    for note_id in ids:
+        total += len(json.dumps(note_id, ensure_ascii=False).encode()) + 2
+        if total > _LINKS_BYTES:
+            break
+        kept.append(note_id)
+    return kept
 
 
 def answer_text(model: NoteAnswer) -> str:
@@ -60,9 +89,19 @@ def answer_text(model: NoteAnswer) -> str:
         "appended": "Appended to",
         "replaced": "Replaced the text of",
         "edited": f"Replaced {model.replacements} places in",
+        "moved": "Moved",
+        "unchanged": "Already there:",
+        "restored": "Brought back",
         "deleted": "Moved to the trash:",
     }
-    return f"{done[model.status]} {cut(model.title, _TITLE_BYTES)} [{model.id}]"
+    lines = [f"{done[model.status]} {cut(model.title, _TITLE_BYTES)} [{model.id}]"]
+    if model.links_updated:
+        lines.append(f"Links written anew: {model.links_updated}.")
+    if model.links_left:
+        lines.append(f"Links left as they were, because the notes changed meanwhile: {', '.join(model.links_left)}.")
+    if model.undo:
+        lines.append(f"To take it back: {model.undo}.")
+    return "\n".join(lines)
 
 
 def _line(note: NoteRow) -> str:

@@ -75,7 +75,9 @@ def test_every_folder_is_inside_the_vault_or_refused(text: str) -> None:
 
 
 OUTSIDE = [
-    *("..", "../x", "a/../../x", "/etc/passwd", "//server/share", "a//b", "./a", "a/./b", ".trash/x", "a/.obsidian"),
+    *("..", "../x", "a/../../x", "/etc/passwd", "//server/share", "a//b", "./a", "a/./b", ".Trash/x", "a/.obsidian"),
+    *(".trash/../x", ".trash/", ".trash//x", ".obsidian/x", ".prometheus/move", ".trash/.prometheus/x"),
+    *("CON", "nul.txt", "a/com1/b", "a/C:/x", "LPT\u00b9", "aux .md"),
     *("%2e%2e/x", "a%2fb", "a%2Fb", "..%5cx", "a%00", "a\\..\\b", "\\\\server", "C:/x", "c:x", "a\x00b", "a\nb"),
     *("a/ ../b", "x/" * 8 + "y", "y" * 241, " /x", "\ud800"),
 ]
@@ -86,6 +88,8 @@ def test_what_leads_out_of_the_vault_is_refused(path: str) -> None:
     for read, what in ((id_parts, "id"), (folder_parts, "folder")):
         if read is folder_parts and path == " /x":
             continue  # a folder's outer spaces are dropped first, and then it is absolute
+        if read is folder_parts and path == ".trash/":
+            path = ".trash"
         with pytest.raises(InvalidInputError, match=f"^{what} .* is no place inside the notes folder"):
             read(path)
 
@@ -96,6 +100,12 @@ def test_what_leads_out_of_the_vault_is_refused(path: str) -> None:
 )
 def test_a_folder_is_named_the_way_it_is_on_disk(folder: str | None, parts: tuple[str, ...]) -> None:
     assert folder_parts(folder) == parts
+
+
+def test_only_an_id_may_be_in_the_trash() -> None:
+    assert id_parts(".trash/work/a") == (".trash", "work", "a")
+    with pytest.raises(InvalidInputError):
+        folder_parts(".trash/x")
 
 
 def test_an_id_may_be_written_with_its_suffix() -> None:

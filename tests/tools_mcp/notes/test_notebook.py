@@ -8,6 +8,7 @@ from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError, St
 from tools_mcp.locking import FolderLock
 from tools_mcp.notes.index import Filter, NoteIndex
 from tools_mcp.notes.model import NoteAnswer
+from tools_mcp.notes.moving import Mover
 from tools_mcp.notes.notebook import Notebook, WriteFields
 from tools_mcp.notes.requests import RequestLog
 from tools_mcp.notes.vault import Vault
@@ -19,11 +20,13 @@ def notebook(tmp_path: Path) -> Notebook:
     root.mkdir()
     state.mkdir()
     vault = Vault(root)
+    index = NoteIndex(state / "index.sqlite", vault)
     return Notebook(
         vault=vault,
-        index=NoteIndex(state / "index.sqlite", vault),
+        index=index,
         lock=FolderLock(state / "lock", "notes"),
         requests=RequestLog(state / "requests.sqlite", now_ms=lambda: 1_700_000_000_000),
+        mover=Mover(vault, index, state / "move.json"),
         now=lambda: datetime(2026, 11, 30, 12, tzinfo=UTC),
     )
 

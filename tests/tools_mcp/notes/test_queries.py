@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tools_mcp.notes.queries import passage, read_query, segmented
+from tools_mcp.notes.queries import indexed, passage, read_query
 
 
 def matches(text: str, query: str) -> bool:
@@ -17,7 +17,7 @@ def matches(text: str, query: str) -> bool:
         connection.execute(
             "CREATE VIRTUAL TABLE texts USING fts5 (body, tokenize = 'porter unicode61 remove_diacritics 2')"
         )
-        connection.execute("INSERT INTO texts VALUES (?)", (segmented(text),))
+        connection.execute("INSERT INTO texts VALUES (?)", (indexed(text),))
         asked = "SELECT count(*) FROM texts WHERE texts MATCH ?"
         return bool(connection.execute(asked, (words.all_words,)).fetchone()[0])
 
@@ -45,6 +45,16 @@ def matches(text: str, query: str) -> bool:
         ("alpha AND beta NOT gamma", "AND NOT"),
         ("the design team", '"design team"'),
         ("NEAR the sea", "NEAR("),
+        ("we dont know", "don't"),
+        ("Anna\u2019s garden", "Anna"),
+        ("ask Anna", "Anna's"),
+        ("it was 1,000 euros", "1000"),
+        ("on the 3rd floor", "3"),
+        ("Stra\u00dfe", "STRASSE"),
+        ("\uff21\uff22\uff23 corporation", "abc"),
+        ("\uff8b\uff9f\uff76\uff81\uff6d\uff73", "\u30d4\u30ab\u30c1\u30e5\u30a6"),
+        ("สวัสดีชาวโลก", "ชาว"),
+        ("meetings about db", "what about the db"),
     ],
 )
 def test_it_is_found(text: str, query: str) -> None:
@@ -80,7 +90,30 @@ def test_common_words_do_not_find_a_note_on_their_own() -> None:
     words = read_query("what is the capital of France")
 
     assert words
-    assert words.any_word == '"capital" OR "France"'
+    assert words.any_word == '"capital" OR "france"'
+
+
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        ("multi-agent", {"multi-agent", "multi", "agent"}),
+        ("38.101", {"38.101", "38", "101"}),
+        ("用户是", {"用户 户是", "用户", "户是"}),
+        ('"the design"', {"the design", "design"}),
+    ],
+)
+def test_a_joined_term_is_looked_for_by_its_parts_when_it_is_not_there(query: str, parts: set[str]) -> None:
+    words = read_query(query)
+
+    assert words
+    assert {term.strip('" ') for term in words.any_word.split(" OR ")} == parts
+
+
+def test_a_common_word_with_a_capital_inside_a_sentence_is_a_name() -> None:
+    for query, all_words in (("what does Will like", '"will" AND "like"'), ("Will it rain", '"rain"')):
+        words = read_query(query)
+        assert words
+        assert words.all_words == all_words
 
 
 def test_very_many_words_are_cut() -> None:
@@ -100,6 +133,19 @@ def test_a_passage_shows_the_match_in_its_place() -> None:
     assert len(shown) < 260
 
 
+@pytest.mark.parametrize(
+    ("body", "word", "shown"),
+    [
+        ("M\u00fcller met \u0141ukasz", "muller", "<<M\u00fcller>> met \u0141ukasz"),
+        ("one meeting", "meetings", "one <<meeting>>"),
+        ("\u0130stanbul is far", "far", "\u0130stanbul is <<far>>"),
+        ("a [x] (y)", "x", "a [<<x>>] (y)"),
+    ],
+)
+def test_a_passage_marks_what_the_index_found(body: str, word: str, shown: str) -> None:
+    assert passage(body, (word,)) == shown
+
+
 def test_a_passage_without_the_word_is_the_beginning() -> None:
-    assert passage("Müller\nwas here", ("muller",)) == "Müller was here"
+    assert passage("Müller\nwas here", ("nothing",)) == "Müller was here"
     assert passage("", ("x",)) == ""

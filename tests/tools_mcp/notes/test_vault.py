@@ -78,12 +78,13 @@ def test_hidden_places_and_other_files_are_no_notes(vault: Vault) -> None:
 def test_a_deleted_note_is_kept_in_the_trash(vault: Vault) -> None:
     for text in ("one", "two"):
         vault.write("work/a", text, None)
-        vault.trash("work/a")
+        vault.move("work/a", vault.trash_id("work/a"))
 
-    assert {path.name: path.read_text() for path in (vault.root / ".trash").iterdir()} == {
-        "a.md": "one",
-        "a 2.md": "two",
+    assert {note_id: vault.read(note_id).body for note_id, _ in vault.scan_trash()} == {
+        ".trash/work/a": "one",
+        ".trash/work/a 2": "two",
     }
+    assert list(vault.scan()) == []
 
 
 def test_a_new_id_avoids_names_that_differ_in_case_only(vault: Vault) -> None:
