@@ -12,6 +12,8 @@ def main() -> int:
     arguments = sys.argv[1:]
     name = arguments[0] if arguments else "--help"
     server = next((server for server in SERVERS if server.name == name), None)
+    if server is not None and arguments[1:2] and arguments[1] in server.commands:
+        return server.commands[arguments[1]](arguments[2:])
     if server is not None:
         return run_service(server.service(), arguments[1:])
     if name in {"--help", "-h"}:

@@ -1,7 +1,7 @@
 """The servers of `tools-mcp` by name. Listing them imports none of them."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from service_runtime.mcp_server import McpService
@@ -19,6 +19,8 @@ class Server:
     summary: str
     build: Callable[[Settings], "FastMCP[Any]"]
     check: Callable[[Settings], str]
+    commands: Mapping[str, Callable[[Sequence[str]], int]] = field(default_factory=dict)
+    """What `tools-mcp NAME COMMAND` does instead of serving: the rest of the command line in, the exit status out."""
 
     def service(self) -> McpService:
         """Return the server as the runner takes it."""
@@ -35,6 +37,18 @@ def _check_calendar(settings: Settings) -> str:
     from tools_mcp.calendar.agenda import check
 
     return check(settings)
+
+
+def _import_calendar(arguments: Sequence[str]) -> int:
+    from tools_mcp.calendar.commands import run_import
+
+    return run_import(arguments)
+
+
+def _export_calendar(arguments: Sequence[str]) -> int:
+    from tools_mcp.calendar.commands import run_export
+
+    return run_export(arguments)
 
 
 def _build_notes(settings: Settings) -> "FastMCP[Any]":
@@ -86,7 +100,13 @@ def _check_reports(settings: Settings) -> str:
 
 
 SERVERS = (
-    Server("calendar", "events in a folder of iCalendar files", _build_calendar, _check_calendar),
+    Server(
+        "calendar",
+        "events in a folder of iCalendar files or on a CalDAV server; `import FILE` and `export FILE` besides",
+        _build_calendar,
+        _check_calendar,
+        {"import": _import_calendar, "export": _export_calendar},
+    ),
     Server("notes", "Markdown notes in a folder that Obsidian can open", _build_notes, _check_notes),
     Server("search", "web search, without a key or through SearXNG", _build_search, _check_search),
     Server("reports", "research reports: checked, kept, compared, shown as a page", _build_reports, _check_reports),

@@ -22,11 +22,12 @@ from tools_mcp.calendar.facts import facts_of
 from tools_mcp.calendar.finding import Opened, find, occurrence, opened, scope_of
 from tools_mcp.calendar.free import Stretch, free_stretches
 from tools_mcp.calendar.ics import REQUEST_KEY, Series, new_calendar, series_in
-from tools_mcp.calendar.looking import Found, Work, after_day, clashes, listed, overlapping, position_in
-from tools_mcp.calendar.model import Event, EventDraft, EventFields, Outcome, Scope, Window
+from tools_mcp.calendar.looking import Found, Work, after_day, clashes, listed, overlapping, position_in, touches
+from tools_mcp.calendar.model import Event, EventDraft, EventFields, ImportAnswer, Outcome, Scope, Window
 from tools_mcp.calendar.protocol import CalendarStore, Snapshot, StoredSeries
-from tools_mcp.calendar.store import CalendarFolder
+from tools_mcp.calendar.store import MOST_BYTES, CalendarFolder
 from tools_mcp.calendar.times import ReadTime, instant, read_time
+from tools_mcp.calendar.transfer import packed, take_in, unpack
 from tools_mcp.calendar.trash import part_of
 from tools_mcp.calendar.wording import clash_remark
 from tools_mcp.errors import ChangedError, ConflictError, InvalidInputError, NotFoundError
@@ -185,6 +186,33 @@ class Agenda:
         else:
             self.store.trash(stored)
 
+    def take_in(self, data: bytes, *, dry_run: bool = False) -> ImportAnswer:
+        """Import iCalendar text of another program (`transfer.take_in`); a dry run only says what would be done.
+
+        Raises:
+            InvalidInputError: It is no iCalendar text, or too long.
+            StoreError: The store cannot be written.
+        """
+        if len(data) > MOST_BYTES:
+            raise InvalidInputError(f"This calendar is over {MOST_BYTES // 1_000_000} MB; import it in parts.")
+        parcel = unpack(data, self.zone)
+        return _again(lambda: take_in(self.store, parcel, dry_run=dry_run))
+
+    def packed(self, wanted: str | Window | None) -> tuple[bytes, int]:
+        """Return the event of this id, what lies in a window, or everything as one calendar file, and how many series.
+
+        Raises:
+            NotFoundError: There is no event of this id.
+        """
+        with self.store.writing() as snapshot:
+            if isinstance(wanted, str):
+                chosen: Sequence[StoredSeries] = [find(snapshot, wanted).stored]
+            elif wanted is None:
+                chosen = snapshot.series
+            else:
+                chosen = [stored for stored in snapshot.series if touches(stored, wanted)]
+            return packed(self.store, chosen), len(chosen)
+
     def window(
         self, start: str | None, end: str | None, zone: ZoneInfo | None = None
     ) -> tuple[Window, tuple[str, ...]]:
@@ -207,12 +235,16 @@ class Agenda:
         remarks = tuple(time.remark for time in (first, last) if time and time.remark)
         return Window(begins, min(ends, begins + _TEN_YEARS)), remarks
 
-    def between(self, window: Window, query: str | None, after: tuple[int, str] | None, wanted: int) -> Found:
+    def between(
+        self, window: Window, query: str | None, after: tuple[int, str] | None, wanted: int, *, expand: bool = True
+    ) -> Found:
         """Return the occurrences in a window that match every word of the query, earliest first (`looking.listed`).
 
         The words are looked for in title, location, notes and attendees, letter case aside.
         """
-        return listed(self.store.snapshot(), window, query=query, after=after, wanted=wanted, zone=self.zone)
+        return listed(
+            self.store.snapshot(), window, query=query, after=after, wanted=wanted, zone=self.zone, expand=expand
+        )
 
     def position(self, event: Event) -> tuple[int, str]:
         """Return an event's place in a list: its instant in seconds, then its id."""
@@ -342,4 +374,7 @@ def check(settings: Settings) -> str:
 
 
 def _fingerprint(fields: EventFields) -> str:
-    return hashlib.sha256(json.dumps(asdict(fields), sort_keys=True).encode()).hexdigest()
+    told = asdict(fields)
+    if told["reminders"] is None:  # events that were made before there were reminders keep their fingerprint
+        del told["reminders"]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()

@@ -1,6 +1,6 @@
 """From a caller's words to an event that can be stored, or the one sentence that says why not. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast
@@ -16,6 +16,8 @@ TITLE_CHARACTERS = 300
 LOCATION_CHARACTERS = 500
 NOTES_CHARACTERS = 4000
 ATTENDEE_CHARACTERS = 200
+_MOST_REMINDERS = 5
+_EARLIEST_REMINDER = 4 * 7 * 24 * 60  # minutes
 _DAY = timedelta(days=1)
 _UTC_NAMES = {"UTC", "Etc/UTC", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT", "Universal", "Etc/Universal"}
 _ONE_HOUR = timedelta(hours=1)
@@ -47,6 +49,7 @@ def draft_event(fields: EventFields, configured: ZoneInfo) -> EventDraft:
         notes=many_lines(fields.notes or "", "notes", NOTES_CHARACTERS).strip(),
         attendees=_attendees(fields.attendees or ()),
         recurrence=recurrence,
+        reminders=_reminders(fields.reminders or ()),
         remarks=span.remarks,
     )
 
@@ -59,7 +62,14 @@ def change_event(event: Event, fields: EventFields, configured: ZoneInfo) -> Eve
     """
     timed = {"start", "end", "duration", "timezone", "all_day", "recurrence"}
     current = EventDraft(
-        event.title, event.start, event.end, event.location, event.notes, event.attendees, event.recurrence
+        title=event.title,
+        start=event.start,
+        end=event.end,
+        location=event.location,
+        notes=event.notes,
+        attendees=event.attendees,
+        recurrence=event.recurrence,
+        reminders=event.reminders,
     )
     draft = replace(current, **_changed_words(fields))
     if not any(getattr(fields, name) is not None for name in timed):
@@ -85,6 +95,8 @@ def _changed_words(fields: EventFields) -> dict[str, Any]:
         changed["notes"] = many_lines(fields.notes, "notes", NOTES_CHARACTERS).strip()
     if fields.attendees is not None:
         changed["attendees"] = _attendees(fields.attendees)
+    if fields.reminders is not None:
+        changed["reminders"] = _reminders(fields.reminders)
     return changed
 
 
@@ -193,3 +205,19 @@ def _recurrence(fields: EventFields, start: date) -> str:
 def _attendees(names: Iterable[str]) -> tuple[str, ...]:
     cleaned = (one_line(name, "attendees", ATTENDEE_CHARACTERS).replace('"', "") for name in names)
     return tuple(dict.fromkeys(name for name in cleaned if name))
+
+
+def _reminders(texts: Sequence[str]) -> tuple[int, ...]:
+    """Return the minutes before the start, the earliest reminder first."""
+    zero = {"0", "PT0M", "PT0S"}
+    minutes = {0 if text.strip().upper() in zero else _minutes_of(text) for text in texts if text.strip()}
+    if len(minutes) > _MOST_REMINDERS:
+        raise InvalidInputError(f"There are {len(minutes)} reminders; send at most {_MOST_REMINDERS}.")
+    return tuple(sorted(minutes, reverse=True))
+
+
+def _minutes_of(text: str) -> int:
+    minutes = read_duration(text, "reminders") // timedelta(minutes=1)
+    if minutes > _EARLIEST_REMINDER:
+        raise InvalidInputError(f"The reminder {shown(text)} is more than four weeks before; send a shorter time.")
+    return minutes

@@ -116,6 +116,7 @@ def from_json(value: Any) -> Facts:
     """
     told = dict(value["event"])
     told |= {"start": _unpacked(told["start"]), "end": _unpacked(told["end"]), "attendees": tuple(told["attendees"])}
+    told["reminders"] = tuple(told["reminders"])
     return Facts(
         event=Event(**told),
         first=datetime.fromisoformat(value["first"]),

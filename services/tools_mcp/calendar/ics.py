@@ -75,6 +75,7 @@ class Series:
             notes=str(component.get("DESCRIPTION", "")),
             attendees=tuple(_attendee_text(value) for value in several(component.get("ATTENDEE"))),
             recurrence=";".join(rule_text(rule) for rule in several(component.get("RRULE"))),
+            reminders=_reminders(component),
             repeats=self.repeats,
             cancelled=cancelled,
             takes_time=not cancelled and str(component.get("TRANSP", usual)).upper() == "OPAQUE",
@@ -208,6 +209,9 @@ def _write(component: icalendar.Event, current: Event | None, draft: EventDraft)
     for field, name, value in values:
         if field in changed:
             _set(component, name, value)
+    if "reminders" in changed:
+        rest = [part for part in component.subcomponents if _minutes_before(part) is None]
+        component.subcomponents = [*rest, *(_alarm(minutes, draft.title) for minutes in draft.reminders)]
     if "attendees" in changed:
         component.pop("ATTENDEE", None)
         for attendee in draft.attendees:
@@ -216,7 +220,7 @@ def _write(component: icalendar.Event, current: Event | None, draft: EventDraft)
 
 def changes(current: Event | None, draft: EventDraft) -> set[str]:
     """Return what a draft changes: `times` and the names of other fields; everything when there is no event yet."""
-    fields = {"title", "location", "notes", "recurrence", "attendees"}
+    fields = {"title", "location", "notes", "recurrence", "attendees", "reminders"}
     if current is None:
         return fields | {"times"}
     changed = {name for name in fields if getattr(current, name) != getattr(draft, name)}
@@ -230,6 +234,29 @@ def _set(component: icalendar.Event, name: str, value: Any) -> None:
     component.pop(name, None)
     if value is not None:
         component.add(name, value)
+
+
+def _alarm(minutes: int, title: str) -> icalendar.Alarm:
+    alarm = icalendar.Alarm()
+    alarm.add("ACTION", "DISPLAY")
+    alarm.add("DESCRIPTION", title)
+    alarm.add("TRIGGER", -timedelta(minutes=minutes))
+    return alarm
+
+
+def _reminders(component: icalendar.Component) -> tuple[int, ...]:
+    minutes = {_minutes_before(part) for part in component.subcomponents}
+    return tuple(sorted((one for one in minutes if one is not None), reverse=True))
+
+
+def _minutes_before(part: icalendar.Component) -> int | None:
+    """Return how long before the start an alarm that a person sees or hears goes off; none for other components."""
+    trigger = moment(part, "TRIGGER")
+    shown = part.name == "VALARM" and str(part.get("ACTION", "")).upper() in {"DISPLAY", "AUDIO"}
+    at_end = str(getattr(part.get("TRIGGER"), "params", {}).get("RELATED", "")).upper() == "END"
+    if not shown or at_end or not isinstance(trigger, timedelta) or trigger > timedelta(0):
+        return None
+    return -trigger // timedelta(minutes=1)
 
 
 def _attendee(text: str) -> icalendar.vCalAddress:

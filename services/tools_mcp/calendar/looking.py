@@ -70,8 +70,11 @@ def listed(
     after: tuple[int, str] | None,
     wanted: int,
     zone: ZoneInfo,
+    expand: bool = True,
 ) -> Found:
     """Return the occurrences in a window that match every word of the query, earliest first.
+
+    With `expand` false a series is one row, itself as it starts, when it has an occurrence in the window.
 
     Only those after the position `after`, and no more than it takes to know `wanted` of them and whether there are
     others: what repeats is expanded a stretch at a time, so an endless series costs what is shown of it.
@@ -84,6 +87,9 @@ def listed(
         return all(word in text for word in words) and (not after or at(event) > after)
 
     candidates = [one for one in snapshot.series if all(word in one.facts.words for word in words)]
+    if not expand:
+        whole = sorted((one.facts.event for one in candidates if touches(one, window)), key=at)
+        return Found([event for event in whole if not after or at(event) > after], snapshot.unreadable, None)
     start = _begin(window, after)
     single = [one for one in candidates if not one.facts.event.repeats]
     series = [one for one in candidates if one.facts.event.repeats and one.facts.may_touch(start, window.end)]
@@ -102,6 +108,17 @@ def listed(
         start, first = end, False
     until = start if work.too_much and start < window.end and len(events) <= wanted else None
     return Found(events, snapshot.unreadable + len(work.broken), until)
+
+
+def touches(stored: StoredSeries, window: Window) -> bool:
+    """Whether a series has time in a window; looked for a stretch at a time, because most have it soon."""
+    start = window.start
+    while start < window.end:
+        end = min(start + timedelta(days=_STRETCH_DAYS), window.end) if stored.facts.event.repeats else window.end
+        if next(overlapping((stored,), Window(start, end), Work()), None) is not None:
+            return True
+        start = end
+    return False
 
 
 def position_in(zone: ZoneInfo) -> Callable[[Event], tuple[int, str]]:

@@ -30,6 +30,8 @@ class Event:
     attendees: tuple[str, ...] = ()
     recurrence: str = ""
     """The RRULE of its series; an occurrence does not carry it."""
+    reminders: tuple[int, ...] = ()
+    """Minutes before the start at which to be reminded, the earliest first."""
     repeats: bool = False
     """A series, or one occurrence of one."""
     cancelled: bool = False
@@ -62,6 +64,7 @@ class EventFields:
     location: str | None = None
     notes: str | None = None
     recurrence: str | None = None
+    reminders: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class EventDraft:
     notes: str = ""
     attendees: tuple[str, ...] = ()
     recurrence: str = ""
+    reminders: tuple[int, ...] = ()
     remarks: tuple[str, ...] = ()
     """What had to be assumed, one sentence each."""
 
@@ -121,6 +125,7 @@ class EventDetail(EventRow):
     notes: str | None = None
     attendees: list[str] = []
     recurrence: str | None = None
+    reminders: list[int] | None = Field(default=None, description="minutes before the start")
 
 
 class EventAnswer(BaseModel):

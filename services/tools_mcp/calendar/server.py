@@ -17,10 +17,21 @@ from service_runtime.settings import Settings
 from service_runtime.tool_arguments import OptionalFlag, OptionalText, OptionalTextList, Text
 from tools_mcp.arguments import Cursor, Duration, Id, Key, Limit, MaybeTextList, OptionalDuration
 from tools_mcp.calendar.account import Account, account_of
-from tools_mcp.calendar.model import EventAnswer, EventFields, EventList, FreeSlots, Now, Outcome, Scope
+from tools_mcp.calendar.model import (
+    EventAnswer,
+    EventFields,
+    EventList,
+    ExportAnswer,
+    FreeSlots,
+    ImportAnswer,
+    Now,
+    Outcome,
+    Scope,
+)
 from tools_mcp.calendar.times import local_text, read_duration, read_hours, utc_text, zone_named
-from tools_mcp.calendar.wording import list_answer, outcome_answer, row, slot, slots_answer
-from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page
+from tools_mcp.calendar.wording import import_text, list_answer, outcome_answer, row, slot, slots_answer
+from tools_mcp.errors import InvalidInputError
+from tools_mcp.paging import PAGE_BYTES, clamp, decode_cursor, encode_cursor, first_page
 from tools_mcp.tool_definition import Kind, add_tool, answer
 
 if TYPE_CHECKING:
@@ -34,6 +45,8 @@ _Start = Annotated[str, Field(min_length=1, max_length=60, description="time, wi
 _End = Annotated[str | None, Field(max_length=60, description="default: 1 hour; all day: last day")]
 _Rule = Annotated[str | None, Field(max_length=500, description="RRULE")]
 _Scope = Annotated[Scope | None, Field(description="of a series; default: this for an occurrence's id")]
+_Reminders = Annotated[MaybeTextList, Field(description="minutes before")]
+_OptionalId = Annotated[str | None, Field(max_length=500)]
 _WORKING_HOURS = "09:00-17:00"
 
 
@@ -56,6 +69,8 @@ def build(settings: Settings) -> "FastMCP[Any]":
     add_tool(server, tools.update_event, "calendar_update_event", Kind.CHANGE, EventAnswer)
     add_tool(server, tools.delete_event, "calendar_delete_event", Kind.DELETE, EventAnswer)
     add_tool(server, tools.find_free, "calendar_find_free", Kind.READ, FreeSlots)
+    add_tool(server, tools.import_events, "calendar_import", Kind.CHANGE, ImportAnswer)
+    add_tool(server, tools.export_events, "calendar_export", Kind.READ, ExportAnswer)
     add_tool(server, tools.now, "calendar_now", Kind.READ, Now)
     return server
 
@@ -88,11 +103,14 @@ class CalendarTools:
         location: OptionalText = None,
         notes: _Notes = None,
         recurrence: _Rule = None,
+        reminders: _Reminders = None,
         allow_duplicate: OptionalFlag = None,
         idempotency_key: Key = None,
     ) -> ToolResult:
         """Create an event. Local times are in timezone (IANA), else the person's zone."""
-        fields = EventFields(title, start, end, duration, timezone, all_day, attendees, location, notes, recurrence)
+        fields = EventFields(
+            *(title, start, end, duration, timezone, all_day, attendees, location, notes, recurrence, reminders)
+        )
         outcome = self.agenda.create(fields, allow_duplicate=bool(allow_duplicate), key=idempotency_key)
         return self._outcome(outcome)
 
@@ -104,13 +122,14 @@ class CalendarTools:
         query: OptionalText = None,
         limit: Limit = None,
         cursor: Cursor = None,
+        expand: OptionalFlag = None,
     ) -> ToolResult:
-        """List events from start (default: today) to end (default: a year later), recurrences expanded."""
+        """List events from start (default: today) to end (default: a year later); expand false: a series as one row."""
         zone = self.zone
         window, remarks = self.agenda.window(start, end)
         after = decode_cursor(cursor, "events", (int, str)) if cursor else None
         wanted = clamp(limit, 20, 100)
-        events, unreadable, until = self.agenda.between(window, query, after, wanted)
+        events, unreadable, until = self.agenda.between(window, query, after, wanted, expand=expand is not False)
         page = first_page(events, wanted, lambda event: len(row(event, zone).model_dump_json().encode()))
         next_at = self.agenda.position(page[-1]) if len(page) < len(events) else None
         if until is not None and next_at is None:
@@ -145,10 +164,13 @@ class CalendarTools:
         location: OptionalText = None,
         notes: _Notes = None,
         recurrence: _Rule = None,
+        reminders: _Reminders = None,
         scope: _Scope = None,
     ) -> ToolResult:
         """Change fields of an event, occurrence or series. An empty text or list clears a field."""
-        fields = EventFields(title, start, end, duration, timezone, all_day, attendees, location, notes, recurrence)
+        fields = EventFields(
+            *(title, start, end, duration, timezone, all_day, attendees, location, notes, recurrence, reminders)
+        )
         return self._outcome(self.agenda.update(id, fields, scope))
 
     def delete_event(self, *, id: Id, scope: _Scope = None) -> ToolResult:  # noqa: A002 - the argument's public name
@@ -187,6 +209,33 @@ class CalendarTools:
             next_cursor=encode_cursor("free", int(page[-1][0].timestamp())) if more else None,
         )
         return answer(model, slots_answer(model))
+
+    def import_events(
+        self,
+        *,
+        content: Annotated[str, Field(min_length=1, max_length=200_000, description="text of an .ics file")],
+        dry_run: OptionalFlag = None,
+    ) -> ToolResult:
+        """Import events of another program. Newer versions replace what is there."""
+        model = self.agenda.take_in(content.encode(errors="replace"), dry_run=bool(dry_run))
+        return answer(model, import_text(model))
+
+    def export_events(
+        self,
+        *,
+        id: _OptionalId = None,  # noqa: A002 - the argument's public name
+        start: OptionalText = None,
+        end: OptionalText = None,
+    ) -> ToolResult:
+        """Get one event or series, or all from start to end, as .ics text."""
+        data, count = self.agenda.packed(id or self.agenda.window(start, end)[0])
+        if len(data) > PAGE_BYTES:
+            raise InvalidInputError(
+                f"These {count} events take {len(data) // 1000} kB; choose a shorter time or one id, or let the person "
+                "run `tools-mcp calendar export FILE`, which writes any number."
+            )
+        model = ExportAnswer(ics=data.decode(), events=count)
+        return answer(model, model.ics)
 
     def now(self) -> ToolResult:
         """Tell the date, time and zone of the person."""

@@ -13,6 +13,7 @@ from tools_mcp.calendar.model import (
     EventList,
     EventRow,
     FreeSlots,
+    ImportAnswer,
     Outcome,
     Slot,
 )
@@ -24,6 +25,7 @@ _TEXT_BYTES = 120
 _NOTES_BYTES = 16_000
 _ATTENDEES = 50
 _CLASHES = 3
+_REMINDERS = 20
 _STATUS = {
     "created": "Created",
     "exists": "Already there, nothing new was stored",
@@ -58,6 +60,7 @@ def detail(event: Event, configured: ZoneInfo) -> EventDetail:
         notes=cut(event.notes, _NOTES_BYTES) or None,
         attendees=attendees,
         recurrence=event.recurrence or None,
+        reminders=list(event.reminders[:_REMINDERS]) or None,
     )
 
 
@@ -96,6 +99,16 @@ def list_answer(model: EventList, events: Sequence[Event], configured: ZoneInfo)
     if model.unreadable:
         lines.append(f"{model.unreadable} calendar files could not be read.")
     return "\n".join([*lines, *model.remarks])
+
+
+def import_text(model: ImportAnswer) -> str:
+    """Return what became of an import in words."""
+    verbs = ("would be added", "would be updated") if model.dry_run else ("added", "updated")
+    counts = ", ".join(
+        f"{count} {verb}"
+        for count, verb in zip((model.added, model.updated, model.unchanged), (*verbs, "there already"), strict=True)
+    )
+    return "\n".join([counts, *(f"left out: {one.title} {one.reason}" for one in model.skipped)])
 
 
 def clash_remark(events: Sequence[Event], configured: ZoneInfo, too_much: bool) -> tuple[str, ...]:

@@ -198,3 +198,19 @@ def test_an_empty_text_clears_and_nothing_keeps() -> None:
 def test_a_change_that_makes_no_event_is_refused(fields: dict[str, Any], why: str) -> None:
     with pytest.raises(InvalidInputError, match=why):
         change(SERIES, **fields)
+
+
+@pytest.mark.parametrize(
+    ("texts", "minutes"),
+    [(("15", "PT1H", "1d", "0"), (1440, 60, 15, 0)), ((), ()), (("15", "15 min"), (15,)), ((" ",), ())],
+)
+def test_reminders_are_minutes_before_the_start(texts: tuple[str, ...], minutes: tuple[int, ...]) -> None:
+    assert draft_event(EventFields(title="x", start="2026-12-01T12:00", reminders=texts), BERLIN).reminders == minutes
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"), [(("soon",), "is no length"), (("P29D",), "four weeks"), (tuple("123456"), "at most 5")]
+)
+def test_reminders_that_cannot_be_kept_are_refused(texts: tuple[str, ...], said: str) -> None:
+    with pytest.raises(InvalidInputError, match=said):
+        draft_event(EventFields(title="x", start="2026-12-01T12:00", reminders=texts), BERLIN)

@@ -159,7 +159,8 @@ def test_a_change_leaves_what_it_does_not_name_as_it_was() -> None:
     [series] = series_of(calendar, BERLIN)
     before = series.event
     start = datetime(2026, 12, 2, 10, tzinfo=BERLIN)
-    rewrite(series.master, before, EventDraft(before.title, start, start + timedelta(hours=1), notes="new"), NOW)
+    draft = EventDraft(before.title, start, start + timedelta(hours=1), notes="new", reminders=before.reminders)
+    rewrite(series.master, before, draft, NOW)
     after = encode(calendar)
 
     assert b"X-COLOUR:red" in after
@@ -168,6 +169,26 @@ def test_a_change_leaves_what_it_does_not_name_as_it_was() -> None:
     assert b"DURATION" not in after
     assert b"SEQUENCE:1" in after
     assert only(after).event.notes == "new"
+
+
+def test_reminders_are_alarms_and_other_alarms_stay() -> None:
+    data, event = made(timed(reminders=(1440, 15, 0)))
+    assert data.count(b"BEGIN:VALARM") == 3
+    assert b"TRIGGER:-P1D\r\n" in data
+    assert event.reminders == (1440, 15, 0)
+
+    calendar = decode(
+        FOREIGN.replace(b"END:VALARM", b"END:VALARM\nBEGIN:VALARM\nACTION:EMAIL\nTRIGGER:-PT1H\nEND:VALARM")
+    )
+    [series] = series_of(calendar, BERLIN)
+    before = series.event
+    assert before.reminders == (15,)
+    rewrite(series.master, before, EventDraft(before.title, before.start, before.end, reminders=(5,)), NOW)
+    after = encode(calendar)
+
+    assert only(after).event.reminders == (5,)
+    assert b"ACTION:EMAIL" in after
+    assert b"X-COLOUR:red" in after
 
 
 def test_attendees_come_back_as_they_were_written() -> None:
