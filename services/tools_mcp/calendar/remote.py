@@ -25,6 +25,7 @@ from tools_mcp.disk import as_store_error
 from tools_mcp.errors import ChangedError, StoreBusyError, StoreError
 
 if TYPE_CHECKING:
+    from caldav.collection import Calendar
     from caldav.davclient import DAVClient
     from caldav.response import DAVResponse
 
@@ -36,6 +37,8 @@ _FOUND = (200, 207)
 _DONE = (200, 201, 204)
 _GONE = (404, 410, 412)  # what If-Match and If-None-Match are answered with when somebody else was faster
 _FORBIDDEN = 403
+_BUSY = (429, 503)
+_NO_CALDAV = "What PROMETHEUS_CALDAV_URL leads to is no CalDAV server; nothing was changed."
 _ICS = "text/calendar; charset=utf-8"
 _MULTIGET = (
     '<?xml version="1.0" encoding="utf-8"?><C:calendar-multiget xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">'
@@ -206,7 +209,7 @@ class RemoteCalendar:
             if _CALENDAR_TYPE in _types(response):
                 self._url = self.account.url
             else:
-                calendars = self._session().get_calendars()
+                calendars = _calendars(self._session())
                 if not calendars:
                     raise StoreError("PROMETHEUS_CALDAV_URL leads to no calendar; set it to the address of one.")
                 self._url = str(calendars[0].url)
@@ -217,17 +220,31 @@ class RemoteCalendar:
         return urljoin(self._calendar_url(), quote(href))
 
 
+def _calendars(session: "DAVClient") -> "list[Calendar]":
+    """Return the calendars that an address leads to.
+
+    Raises:
+        StoreError: The answer is none of CalDAV's; the library stumbles over such in several ways.
+    """
+    try:
+        return session.get_calendars()
+    except (AttributeError, TypeError, KeyError, ValueError, AssertionError):
+        raise StoreError(_NO_CALDAV) from None
+
+
 def _types(response: "DAVResponse") -> set[str]:
-    return (
-        {str(child.tag) for element in response.tree.iter("{DAV:}resourcetype") for child in element}
-        if response.tree is not None
-        else set()
-    )
+    if response.tree is None:
+        return set()
+    return {str(child.tag) for element in response.tree.iter("{DAV:}resourcetype") for child in element}
 
 
 def _check_found(response: "DAVResponse") -> None:
     if response.status == _NOT_FOUND:
         raise StoreError("There is no calendar at PROMETHEUS_CALDAV_URL; set it to the address of one.")
+    if response.status in _BUSY:
+        raise StoreBusyError("The CalDAV server asks to wait; nothing was changed, try again later.")
+    if response.status in _FOUND and response.tree is None:
+        raise StoreError(_NO_CALDAV)
     if response.status not in _FOUND:
         raise StoreError(f"The CalDAV server answers with status {response.status}; nothing was changed.")
 
@@ -272,6 +289,6 @@ def _answering(unanswered: str) -> Iterator[None]:
     except RateLimitError:
         raise StoreBusyError("The CalDAV server asks to wait; nothing was changed, try again later.") from None
     except (DAVError, SyntaxError, NotImplementedError, UnicodeError):  # SyntaxError: what is no XML
-        raise StoreError("What PROMETHEUS_CALDAV_URL leads to is no CalDAV server; nothing was changed.") from None
+        raise StoreError(_NO_CALDAV) from None
     except OSError:
         raise StoreError(unanswered) from None
