@@ -25,14 +25,14 @@ from tools_mcp.tool_definition import Kind, add_tool, answer
 
 _INSTRUCTIONS = "The person's notes, kept as Markdown files. An id is the file's path without .md."
 _Title = Annotated[str, Field(min_length=1, max_length=300)]
-_NewTitle = Annotated[Annotated[str, Field(max_length=300)] | None, Field()]
+_NewTitle = Annotated[str | None, Field(max_length=300)]
 _Section = Annotated[Annotated[str, Field(max_length=300)] | None, Field(description="A heading")]
 _Body = Annotated[str, Field(max_length=100_000, description="Markdown")]
 _Piece = Annotated[str, Field(min_length=1, max_length=20_000)]
 _Replacement = Annotated[str, Field(max_length=20_000)]
 _Mode = Annotated[Mode, BeforeValidator(lambda value: "create" if value is None else value)]
 _Count = Annotated[Annotated[int, Field(ge=1, le=10_000)] | None, NUMBER]
-_Hash = Annotated[str | None, Field(max_length=64, description="content_hash it must have")]
+_Hash = Annotated[str | None, Field(max_length=64)]
 
 
 def build(settings: Settings) -> "FastMCP[Any]":
