@@ -3,6 +3,7 @@
 A server or tool that is not in these tables fails `test_tool_rules`, so that none is left out of the rules.
 """
 
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 from fastmcp import Client, FastMCP
 
 import memory_mcp.app
+from service_runtime.logs import unexpected_only
 from service_runtime.settings import Settings
 from tests.tools_mcp.reports.samples import report
 from tests.tools_mcp.running import WHO, call, settings
@@ -104,6 +106,9 @@ async def every_client(home: Path) -> AsyncIterator[Clients]:
     """One client per server in this process, all on one home."""
     told = settings(home, **QUIET)
     async with AsyncExitStack() as opened:
+        log = logging.getLogger("fastmcp.server.server")  # as a server process has it: a refusal is no event
+        log.addFilter(unexpected_only)
+        opened.callback(log.removeFilter, unexpected_only)
         yield {
             name: await opened.enter_async_context(Client(server.build(told), client_info=WHO))
             for name, server in SERVERS.items()

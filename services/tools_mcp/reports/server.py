@@ -50,9 +50,10 @@ _Format = Annotated[Format, BeforeValidator(lambda value: "markdown" if value is
 def _seen(value: Any) -> Any:
     if isinstance(value, str):
         try:
-            return json.loads(value)
+            decoded = json.loads(value)
         except (ValueError, RecursionError):
             return value
+        return decoded if isinstance(decoded, list) else value
     return value
 
 
