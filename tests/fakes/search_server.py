@@ -18,6 +18,9 @@ class SearchServer:
     silent: bool = False
     """Take the request and never answer."""
     asked: list[str] = field(default_factory=list)
+    sent: list[bytes] = field(default_factory=list)
+    """The body of every POST so far."""
+    sent_headers: list[Mapping[str, str]] = field(default_factory=list)
     done: threading.Event = field(default_factory=threading.Event)
 
 
@@ -29,6 +32,7 @@ def search_server() -> Iterator[SearchServer]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             state.asked.append(self.path)
+            state.sent_headers.append(dict(self.headers.items()))
             if state.silent:
                 state.done.wait(timeout=30)
                 return
@@ -40,7 +44,7 @@ def search_server() -> Iterator[SearchServer]:
             self.wfile.write(state.body)
 
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            state.sent.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
             self.do_GET()
 
         def log_message(self, *_: object) -> None:

@@ -14,12 +14,12 @@ _URL_CHARACTERS = 1000
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,400}>")
 
 
-def clean_hits(raw: Iterable[Hit], most: int) -> tuple[Hit, ...]:
-    """Return at most `most` usable results, in order, each address once."""
+def clean_hits(raw: Iterable[Hit], most: int, site: str | None = None) -> tuple[Hit, ...]:
+    """Return at most `most` usable results, in order, each address once; with a site only those from there."""
     hits: dict[str, Hit] = {}
     for hit in raw:
         url = hit.url.strip()
-        if not _is_web_address(url) or url in hits or len(hits) >= most:
+        if url in hits or len(hits) >= most or not _is_web_address(url) or not _is_from(url, site):
             continue
         published = plain(hit.published or "", 40) or None
         title = plain(hit.title, _TITLE_CHARACTERS) or url[:_TITLE_CHARACTERS]
@@ -37,6 +37,11 @@ def plain(text: str, most: int) -> str:
 
 def _is_seen(character: str) -> bool:
     return unicodedata.category(character) not in {"Cf", "Cs", "Co"}  # direction marks and the like can hide text
+
+
+def _is_from(url: str, site: str | None) -> bool:
+    host = (urlsplit(url).hostname or "").removesuffix(".")
+    return site is None or host == site or host.endswith(f".{site}")
 
 
 def _is_web_address(url: str) -> bool:

@@ -25,8 +25,8 @@ _UNREACHABLE = ("dnserror", "connecterror", "connection", "resolv", "unreachable
 _GRAVEST: tuple[Status, ...] = ("rate_limited", "blocked", "timed_out", "failed", "empty")
 _ADVICE = {
     "empty": "try other words",
-    "blocked": "wait some minutes, or set PROMETHEUS_SEARXNG_URL to a SearXNG instance of your own",
-    "rate_limited": "wait some minutes, or set PROMETHEUS_SEARXNG_URL to a SearXNG instance of your own",
+    "blocked": "wait some minutes, or set up another provider such as SearXNG (PROMETHEUS_SEARXNG_URL)",
+    "rate_limited": "wait some minutes, or set up another provider such as SearXNG (PROMETHEUS_SEARXNG_URL)",
     "timed_out": "try again later",
     "failed": "check that this machine is online, or set PROMETHEUS_SEARXNG_URL",
 }
@@ -81,7 +81,7 @@ def _ask(new_engine: Callable[[], Any], request: SearchRequest) -> Outcome:
         engine = new_engine()
         _watch(engine.http_client, responses)
         found = engine.search(
-            request.query,
+            request.words,
             region=_region(request.region),
             safesearch=_SAFETY[request.safe],
             timelimit=_FRESHNESS[request.freshness] if request.freshness else None,
@@ -95,7 +95,9 @@ def _ask(new_engine: Callable[[], Any], request: SearchRequest) -> Outcome:
         return Outcome("failed", reason="not reachable" if unreachable else "an error")
     except (LxmlError, ValueError, TypeError, KeyError, IndexError, AttributeError):  # the page is not what it was
         return Outcome("failed", reason="an answer that cannot be read")
-    hits = clean_hits((Hit(item.title, item.href, item.body) for item in found or ()), request.max_results)
+    hits = clean_hits(
+        (Hit(item.title, item.href, item.body) for item in found or ()), request.max_results, request.site
+    )
     return Outcome("ok", hits) if hits else _without_results(responses)
 
 

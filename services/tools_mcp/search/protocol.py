@@ -17,13 +17,19 @@ Status: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """What to look for. `region` is a language and a country such as `en-US`."""
+    """What to look for. `region` is a language and a country such as `en-US`, `site` a host such as `example.org`."""
 
     query: str
     max_results: int = 5
     freshness: Freshness | None = None
     region: str | None = None
     safe: Safety = "moderate"
+    site: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The query with the site in the way that most engines understand."""
+        return f"{self.query} site:{self.site}" if self.site else self.query
 
 
 @dataclass(frozen=True)
@@ -38,11 +44,15 @@ class Hit:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search came to. `reason` says in one sentence what happened, unless it is `ok`."""
+    """What a search came to. `reason` says in one sentence what happened, unless it is `ok`.
+
+    `cost_usd` is there only when the provider itself said what it charged, in dollars.
+    """
 
     status: Status
     hits: tuple[Hit, ...] = ()
     reason: str = ""
+    cost_usd: float | None = None
 
 
 class SearchEngine(Protocol):

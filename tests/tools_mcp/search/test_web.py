@@ -40,24 +40,49 @@ def web(*engines: Fixed, clock: list[float] | None = None) -> WebSearch:
 async def test_the_first_answer_counts_and_later_providers_are_not_asked() -> None:
     for status in ("ok", "empty"):
         first, second = Fixed("first", status), Fixed("second", "ok")
-        outcome, provider = await web(first, second).search(REQUEST)
+        found = await web(first, second).search(REQUEST)
 
-        assert (outcome.status, provider) == (status, "first")
+        assert (found.outcome.status, found.provider) == (status, "first")
         assert second.given == []
 
 
 async def test_a_failure_goes_on_to_the_next_provider() -> None:
-    search = web(Fixed("first", "blocked"), Fixed("second", "ok"))
+    search = web(Fixed("first", "blocked"), Fixed("other", "rate_limited"), Fixed("second", "ok"))
+    found = await search.search(REQUEST)
 
-    assert (await search.search(REQUEST))[1] == "second"
-    assert {name: last.outcome.status for name, last in search.last.items()} == {"first": "blocked", "second": "ok"}
+    assert found.provider == "second"
+    assert found.outcome.reason.endswith(
+        "Answered by second, after others gave no answer (first blocked; other rate limited)."
+    )
+    assert {name: last.outcome.status for name, last in search.last.items()} == {
+        "first": "blocked",
+        "other": "rate_limited",
+        "second": "ok",
+    }
 
 
 async def test_when_all_fail_the_first_failure_counts_with_every_reason() -> None:
-    outcome, provider = await web(Fixed("first", "rate_limited"), Fixed("second", "failed")).search(REQUEST)
+    found = await web(Fixed("first", "rate_limited"), Fixed("second", "failed")).search(REQUEST)
 
-    assert (outcome.status, provider) == ("rate_limited", "first")
-    assert outcome.reason == "first says rate_limited. second says failed."
+    assert (found.outcome.status, found.provider) == ("rate_limited", "first")
+    assert found.outcome.reason == "first says rate_limited. second says failed."
+
+
+async def test_results_are_kept_for_a_while_and_failures_are_not() -> None:
+    ticks = [0.0]
+    first, second = Fixed("first", "blocked"), Fixed("second", "ok")
+    search = web(first, second)
+    search.kept.clock = lambda: ticks[0]
+    kept = []
+    for ticks[0] in (0, 299, 301):
+        kept.append((await search.search(REQUEST)).is_kept)
+    other = await search.search(SearchRequest("x", 6))
+    failed = web(first)
+
+    assert (await failed.search(REQUEST)).is_kept is (await failed.search(REQUEST)).is_kept is False
+    assert kept == [False, True, False]
+    assert not other.is_kept
+    assert len(second.given) == 3
 
 
 async def test_all_providers_share_one_time_limit() -> None:
@@ -78,6 +103,17 @@ async def test_all_providers_share_one_time_limit() -> None:
             ["searxng", "keyless"],
         ),
         ({"PROMETHEUS_SEARXNG_URL": "http://127.0.0.1:1", "PROMETHEUS_SEARCH_PROVIDERS": "keyless"}, ["keyless"]),
+        ({"PROMETHEUS_TAVILY_API_KEY": "k"}, ["tavily", "keyless"]),
+        ({"PROMETHEUS_TAVILY_API_KEY": "k", "PROMETHEUS_BRAVE_API_KEY": "k"}, ["brave", "tavily", "keyless"]),
+        ({"PROMETHEUS_BRAVE_API_KEY": "k", "PROMETHEUS_SEARXNG_URL": "http://127.0.0.1:1"}, ["searxng"]),
+        (
+            {
+                "PROMETHEUS_BRAVE_API_KEY": "k",
+                "PROMETHEUS_TAVILY_API_KEY": "k",
+                "PROMETHEUS_SEARCH_PROVIDERS": "tavily,brave",
+            },
+            ["tavily", "brave"],
+        ),
     ],
 )
 def test_the_settings_choose_the_providers(tmp_path: Path, told: dict[str, str], names: list[str]) -> None:
@@ -92,11 +128,19 @@ def test_the_settings_choose_the_providers(tmp_path: Path, told: dict[str, str],
         {"PROMETHEUS_SEARCH_PROVIDERS": " , "},
         {"PROMETHEUS_SEARCH_PROVIDERS": "searxng"},
         {"PROMETHEUS_SEARXNG_URL": "not an address"},
+        {"PROMETHEUS_SEARCH_PROVIDERS": "brave"},
+        {"PROMETHEUS_SEARCH_PROVIDERS": "tavily", "PROMETHEUS_BRAVE_API_KEY": "a"},
+        {"PROMETHEUS_BRAVE_API_KEY": "se cret"},
+        {"PROMETHEUS_TAVILY_API_KEY": "secr\u00e9t"},
+        {"PROMETHEUS_TAVILY_API_KEY": "secret\nsecret"},
     ],
 )
 def test_settings_that_name_no_provider_stop_the_start(tmp_path: Path, told: dict[str, str]) -> None:
-    with pytest.raises(SetupError):
+    with pytest.raises(SetupError, match="PROMETHEUS_") as refused:
         open_web_search(settings(tmp_path, **told))
+
+    assert "cret" not in str(refused.value)
+    assert str(refused.value).endswith(".")
 
 
 async def test_results_are_marked_as_untrusted_and_ranked(tmp_path: Path) -> None:
