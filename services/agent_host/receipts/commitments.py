@@ -65,4 +65,3 @@ def _representable(value: JsonValue) -> JsonValue:
     if isinstance(value, list | tuple):
         return [_representable(item) for item in value]
     return value
-
