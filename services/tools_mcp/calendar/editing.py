@@ -14,6 +14,7 @@ import icalendar
 
 from tools_mcp.calendar.ics import REQUEST_KEY, Series, moment, rule_text, settled_place, several, stamp
 from tools_mcp.calendar.recurrence import dates_before
+from tools_mcp.calendar.times import wall
 
 _OF_THE_SERIES = ("RRULE", "RDATE", "EXDATE", "EXRULE", REQUEST_KEY)
 _SECOND = timedelta(seconds=1)
@@ -125,11 +126,6 @@ def follow(series: Series, was: date, now: datetime) -> None:
             override.pop("DURATION", None)
             _put(override, "DTEND", [] if end is None else [_ends(moved(due), start, end)])
         stamp(override, now, changed=True)
-
-
-def wall(value: date) -> datetime:
-    """Return the wall clock time of a moment; midnight for a date."""
-    return value.replace(tzinfo=None) if isinstance(value, datetime) else datetime.combine(value, time())
 
 
 def _later_rule(rule: icalendar.vRecur, series: Series, at: date) -> icalendar.vRecur | None:

@@ -4,20 +4,26 @@ import math
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import icalendar
 
 from tools_mcp.calendar.ics import Series, UnreadableError, moment, rule_text, several
 from tools_mcp.calendar.model import Event
 from tools_mcp.calendar.recurrence import first_date
-from tools_mcp.calendar.times import instant
+from tools_mcp.calendar.times import instant, wall
+
+if TYPE_CHECKING:
+    from recurring_ical_events import CalendarQuery
 
 _MARGIN = timedelta(days=2)  # dates and floating times lie at most a day off, whatever the zones
 _TOO_FINE = ("SECONDLY", "MINUTELY", "HOURLY")
 _MOST_A_DAY = 24
 _MOST_DATES = 10_000  # of a series' extra dates and exceptions; they are looked through one by one
 _MOST_RULES = 10
+_DAYS = {"DAILY": 1, "WEEKLY": 7}
+_A_YEAR = 364  # days, and whole weeks
+_QUERIES_KEPT = 4
 
 
 def occurrences(series: Series, start: datetime, end: datetime) -> list[Event]:
@@ -46,7 +52,8 @@ def expand(series: Series, start: datetime, end: datetime) -> list[Any]:
     """
     try:
         _check_rules(series)
-        return list(series.query.between(start.astimezone(UTC) - _MARGIN, end.astimezone(UTC) + _MARGIN))
+        begins = start.astimezone(UTC) - _MARGIN
+        return list(_query(series, _near(series, begins)).between(begins, end.astimezone(UTC) + _MARGIN))
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, ArithmeticError) as error:
         raise UnreadableError(str(error)) from error  # broken rules surface as any of these
 
@@ -73,9 +80,51 @@ def has_occurrences(series: Series) -> bool:
     """
     _check_rules(series)
     try:
-        return next(iter(series.query.after(_long_ago(series))), None) is not None
+        return next(iter(_query(series, None).after(_long_ago(series))), None) is not None
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, ArithmeticError) as error:
         raise UnreadableError(str(error)) from error
+
+
+def _query(series: Series, base: date | None) -> "CalendarQuery":
+    """Return what expands a series, counting from `base`, a start as good as its own, or from its own."""
+    key = base or moment(series.master, "DTSTART")
+    if key not in series.queries:
+        import recurring_ical_events  # imported late: most events do not repeat
+
+        if len(series.queries) >= _QUERIES_KEPT:
+            series.queries.clear()
+        master = series.master if base is None else _moved(series, base)
+        calendar = icalendar.Calendar()
+        calendar.subcomponents = [master, *series.overrides]
+        series.queries[key] = recurring_ical_events.of(calendar)
+    return series.queries[key]
+
+
+def _near(series: Series, begins: datetime) -> date | None:
+    """Return a start shortly before a window that leads to the same dates in it; none when the own start is near.
+
+    A daily or weekly rule without COUNT goes on the same from any start that is whole intervals later.
+    """
+    rules, start = list(several(series.master.get("RRULE"))), moment(series.master, "DTSTART")
+    freq = str(rules[0].get("FREQ", [""])[0]).upper() if rules else ""
+    if len(rules) != 1 or freq not in _DAYS or "COUNT" in rules[0]:
+        return None
+    period = _DAYS[freq] * max(1, int(rules[0].get("INTERVAL", [1])[0]))
+    length = instant(series.event.end, series.zone) - series.span[0]
+    steps = (begins - length - series.span[0]).days // period
+    steps -= steps % max(1, _A_YEAR // period) + max(1, _A_YEAR // period)  # the same start for all windows of a year
+    return start + timedelta(days=steps * period) if steps > 0 else None
+
+
+def _moved(series: Series, base: date) -> icalendar.Component:
+    master, start = series.master.copy(), moment(series.master, "DTSTART")
+    end = moment(series.master, "DTEND")
+    for name, value in (("DTSTART", base), ("DTEND", None if end is None else base + (wall(end) - wall(start)))):
+        if value is not None:
+            del master[name]
+            master.add(name, value)
+    master.subcomponents = series.master.subcomponents
+    return master
 
 
 def _long_ago(series: Series) -> datetime:

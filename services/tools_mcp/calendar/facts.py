@@ -139,5 +139,6 @@ def _unpacked(value: list[Any]) -> date:
     if len(value) == 1:
         return date.fromisoformat(value[0])
     text, fold, key, offset, name = value
-    zone = UTC if key == "UTC" else ZoneInfo(key) if key else timezone(timedelta(seconds=offset), name or "")
+    fixed = timezone(timedelta(seconds=offset), *([name] if name else []))
+    zone = UTC if key == "UTC" else ZoneInfo(key) if key else fixed
     return datetime.fromisoformat(text).replace(tzinfo=zone, fold=fold)

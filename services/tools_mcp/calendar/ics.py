@@ -7,7 +7,7 @@ and that everything another program wrote stays as it was.
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -47,6 +47,8 @@ class Series:
     foreign: bool
     zone: ZoneInfo
     """The configured zone, in which times without one are read."""
+    queries: "dict[date, CalendarQuery]" = field(default_factory=dict, repr=False)
+    """What expands the series, by the start it counts from; kept because it remembers the dates it found."""
 
     @cached_property
     def event(self) -> Event:
@@ -96,16 +98,6 @@ class Series:
         """Return which occurrence a component is (its RECURRENCE-ID): a UTC instant, or the date of an all-day one."""
         at = moment(component, "RECURRENCE-ID")
         return None if not isinstance(at, date) else settled_place(at, self.zone)
-
-    @cached_property
-    def query(self) -> "CalendarQuery":
-        """What expands the series; made once, because it remembers the dates it found."""
-        import recurring_ical_events  # imported late: most events do not repeat
-
-        calendar = icalendar.Calendar()
-        for component in (self.master, *self.overrides):
-            calendar.add_component(component)
-        return recurring_ical_events.of(calendar)
 
     @property
     def repeats(self) -> bool:
@@ -206,8 +198,8 @@ def _write(component: icalendar.Event, current: Event | None, draft: EventDraft)
         ("notes", "DESCRIPTION", draft.notes or None),
         ("recurrence", "RRULE", rule),
     )
-    for field, name, value in values:
-        if field in changed:
+    for what, name, value in values:
+        if what in changed:
             _set(component, name, value)
     if "reminders" in changed:
         rest = [part for part in component.subcomponents if _minutes_before(part) is None]

@@ -71,6 +71,7 @@ def listed(
     wanted: int,
     zone: ZoneInfo,
     expand: bool = True,
+    most_work: int = MOST_WORK,
 ) -> Found:
     """Return the occurrences in a window that match every word of the query, earliest first.
 
@@ -93,7 +94,7 @@ def listed(
     start = _begin(window, after)
     single = [one for one in candidates if not one.facts.event.repeats]
     series = [one for one in candidates if one.facts.event.repeats and one.facts.may_touch(start, window.end)]
-    work = Work()
+    work = Work(most_work)
     waiting = sorted(filter(wanted_event, overlapping(single, Window(start, window.end), work)), key=at, reverse=True)
     events: list[Event] = []
     days = timedelta(days=min(_STRETCH_DAYS, max(1, _SERIES_DAYS // (len(series) + 1))))

@@ -153,6 +153,11 @@ def day_start(day: date, zone: ZoneInfo) -> datetime:
     return at_local(datetime.combine(day, time()), zone)[0]
 
 
+def wall(value: date) -> datetime:
+    """Return the wall clock time of a moment; midnight for a date."""
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else datetime.combine(value, time())
+
+
 def instant(value: date, zone: ZoneInfo) -> datetime:
     """Return the UTC instant of a moment; a date begins when it begins in `zone`."""
     return (value if isinstance(value, datetime) else day_start(value, zone)).astimezone(UTC)

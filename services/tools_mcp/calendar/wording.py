@@ -160,4 +160,4 @@ def _shown(value: datetime, configured: ZoneInfo) -> datetime:
 
 
 def _zone(value: datetime) -> str:
-    return getattr(value.tzinfo, "key", None) or value.tzname() or "UTC"
+    return getattr(value.tzinfo, "key", None) or value.tzname() or f"UTC{value.isoformat()[-6:]}"

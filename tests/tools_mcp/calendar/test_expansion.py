@@ -1,7 +1,11 @@
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import icalendar
 import pytest
+import recurring_ical_events
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tools_mcp.calendar.expansion import occurrences
 from tools_mcp.calendar.ics import Series, UnreadableError, decode, series_of
@@ -165,3 +169,59 @@ def test_a_single_event_is_itself() -> None:
     assert isinstance(event, Event)
     assert event.start == datetime(2026, 12, 1, 8, tzinfo=UTC)
     assert not event.repeats
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sampled_from(["Europe/Berlin", "America/New_York", "UTC"]),
+    st.datetimes(datetime.fromisoformat("1970-01-01"), datetime.fromisoformat("2024-01-01")),
+    st.sampled_from(
+        ["", ";BYMONTH=3,10", ";BYDAY=MO,SU", ";BYMONTHDAY=-1", ";WKST=SU;BYDAY=TU,SU", ";UNTIL=20270101T000000Z"]
+    ),
+    st.tuples(st.sampled_from(["DAILY", "WEEKLY"]), st.integers(1, 40)),
+    st.integers(0, 1000),
+)
+def test_counting_from_a_later_start_leads_to_the_same_dates(
+    zone: str, start: datetime, more: str, pace: tuple[str, int], days: int
+) -> None:
+    begins = start.replace(microsecond=0, second=0)
+    lines = (
+        f"DTSTART;TZID={zone}:{begins:%Y%m%dT%H%M%S}",
+        "DURATION:PT90M",
+        f"RRULE:FREQ={pace[0]};INTERVAL={pace[1]}{more}",
+    )
+    old = series(*lines, overrides=("RECURRENCE-ID:19991231T000000Z|DTSTART:20260501T100000Z|DURATION:PT1H",))
+    window = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(days=days)
+    until = window + timedelta(days=60)
+    found = {event.start: event.id for event in occurrences(old, window, until)}
+    everything = recurring_ical_events.of(_calendar_of(old)).between(
+        window - timedelta(days=2), until + timedelta(days=2)
+    )
+    slowly = {event.start: event.id for event in map(old.occurrence, everything)}
+    inside = {at: told for at, told in slowly.items() if at < until and at + timedelta(minutes=90) > window}
+
+    assert found.items() <= slowly.items()
+    assert inside.keys() - found.keys() <= {datetime(2026, 5, 1, 10, tzinfo=UTC)}  # of one hour
+
+
+def _calendar_of(found: Series) -> icalendar.Calendar:
+    calendar = icalendar.Calendar()
+    calendar.subcomponents = [found.master, *found.overrides]
+    return calendar
+
+
+@pytest.mark.parametrize(
+    "rule", ["FREQ=DAILY;BYHOUR=1,2,3,4,5;BYMINUTE=1,2,3,4,5", "FREQ=YEARLY;BYSECOND=" + ",".join(map(str, range(60)))]
+)
+def test_a_rule_with_too_many_times_a_day_is_unreadable(rule: str) -> None:
+    with pytest.raises(UnreadableError, match="too often"):
+        shown(series("DTSTART:20261201T080000Z", f"RRULE:{rule}"), "2026-12-01", "2026-12-31")
+
+
+def test_more_dates_than_anybody_writes_are_unreadable() -> None:
+    dates = ",".join(f"{date(2000, 1, 1) + timedelta(days=day):%Y%m%dT000000}" for day in range(10_001))
+    with pytest.raises(UnreadableError, match="too many dates"):
+        shown(series("DTSTART:20000101T000000", f"RDATE:{dates}"), "2026-12-01", "2026-12-31")
+    rules = [f"RRULE:FREQ=DAILY;INTERVAL={number}" for number in range(1, 13)]
+    with pytest.raises(UnreadableError, match="too many rules"):
+        shown(series("DTSTART:20000101T000000", *rules), "2026-12-01", "2026-12-31")
