@@ -60,7 +60,7 @@ class Queries:
     """Answers about committed entries. Reads run beside the commits and never wait for them.
 
     Attributes:
-        growth: Wakes who waits for new entries or checkpoints of any chain.
+        growth: Wakes who waits for new entries or checkpoints of a chain.
     """
 
     def __init__(self, ledger: Ledger, store: EntryStore, checkpoints: Checkpoints) -> None:

@@ -53,7 +53,7 @@ class Checkpoints:
         self._sizes, self._keepers = sizes, keepers
         self._short: set[str] = set()
         self._writing = asyncio.Lock()
-        self.growth = Growth()
+        self.growth = Growth(ledger.indexes)
 
     def are_due(self, now_ms: int) -> bool:
         """Say whether some chain should get a checkpoint now."""
@@ -132,7 +132,7 @@ class Checkpoints:
             note = sign_checkpoint(Checkpoint(index.origin, head.size, root), self.signer)
             await asyncio.to_thread(self._store.write_checkpoint, index.layer.chain, note.encode())
             self._sizes[layer] = head.size
-            self.growth.tell()
+            self.growth.tell(layer)
             await self._keep(layer)
 
     async def keep_rows(self) -> None:
@@ -163,8 +163,8 @@ class Upkeep:
         self._wake = asyncio.Event()
 
     def after_commit(self) -> None:
-        """Wake those who watch the chains; look whether a checkpoint is due now."""
-        self._checkpoints.growth.tell()
+        """Wake those who watch the chains that grew; look whether a checkpoint is due now."""
+        self._checkpoints.growth.look()
         if self._checkpoints.are_due(self._clock()):
             self._wake.set()
 

@@ -53,8 +53,9 @@ class Watching:
 
     async def _follow(self, context: Context, layer: str, place: _Place) -> None:
         while not self._leaving.is_set():
-            grown = self._queries.growth.next
-            await self._send_page(context, layer, place)
+            grown = self._queries.growth.next(layer)
+            if place.next_id <= self._queries.head(layer).size:  # else a read would cost a thread for nothing
+                await self._send_page(context, layer, place)
             await self._send_checkpoint(context, layer, place)
             if place.next_id > self._queries.head(layer).size:
                 await self._wait(grown)
@@ -77,7 +78,7 @@ class Watching:
             place.covered = size
 
     async def _wait(self, grown: asyncio.Event) -> None:
-        """Return when some chain has grown, or the writer leaves."""
+        """Return when the chain has grown, or the writer leaves."""
         waiting = [asyncio.ensure_future(event.wait()) for event in (grown, self._leaving)]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

@@ -14,7 +14,9 @@ from prometheus.receipts.v1 import receipts_pb2 as pb
 from prometheus.receipts.v1.receipts_pb2_grpc import ReceiptWriterStub
 from receipt_writer.format.checkpoint import verify_note
 from receipt_writer.format.merkle import leaf_hash, root_of
-from receipt_writer.query import Queries
+from receipt_writer.index import Filter
+from receipt_writer.query import Queries, StoredEntry
+from receipt_writer.rpc.watching import Watching
 from tests.receipt_writer.parts import Running, decision, decision_request, policy_keys, running, verified
 from tests.receipt_writer.rpc.calls import L10, L12, read_all, refusal_of, refused
 
@@ -185,3 +187,45 @@ async def test_a_watch_of_another_chain_stays_silent(live: Running) -> None:
     await append(live, 1, 2, 3)
     with pytest.raises(asyncio.TimeoutError):
         await asyncio.wait_for(stream.read(), 0.2)
+
+
+async def test_watches_that_have_nothing_to_send_cost_an_append_nothing(
+    live: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    have_begun = asyncio.Event()
+    real = Watching._send_checkpoint
+
+    async def counted(watching: Watching, context: Any, layer: str, place: Any) -> None:
+        looks.append(layer)
+        if looks.count("L10") == 20:
+            have_begun.set()
+        await real(watching, context, layer, place)
+
+    monkeypatch.setattr(Watching, "_send_checkpoint", counted)
+    streams = [live.stub.Watch(pb.WatchRequest(layer=L10)) for _ in range(20)]
+    watched = live.stub.Watch(pb.WatchRequest(layer=L12))
+    await asyncio.wait_for(have_begun.wait(), 20)
+    for number in range(3):
+        await append(live, number)
+        await next_of(watched, 1)
+    assert looks.count("L10") == 20  # one look each, when they began
+    for stream in (watched, *streams):
+        stream.cancel()
+
+
+async def test_a_watch_at_the_end_of_its_chain_reads_nothing(live: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    await append(live, 1, 2)
+    searches: list[Filter] = []
+    real = Queries.entries
+
+    def counted(queries: Queries, layer: str, wanted: Filter) -> AsyncIterator[StoredEntry]:
+        searches.append(wanted)
+        return real(queries, layer, wanted)
+
+    monkeypatch.setattr(Queries, "entries", counted)
+    stream = live.stub.Watch(pb.WatchRequest(layer=L12, from_id=3))
+    await live.stub.GetCheckpoint(pb.GetCheckpointRequest(layer=L12, fresh=True))
+    assert ids(await next_of(stream, 1)) == [-2]
+    assert searches == []
+    stream.cancel()
