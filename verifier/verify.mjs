@@ -39,7 +39,8 @@ const [VERSION, SELF] = ['0.2.0', fileURLToPath(import.meta.url)];
 // A verdict's place is its exit code (RF-22); 2 is a usage or I/O error, told on stderr without a report.
 const EXITS = 'PASS TAMPERED - UNANCHORED TRUNCATED FORKED TORN_TAIL STALE MALFORMED UNSUPPORTED'.split(' ');
 const [MAX_LINE_BYTES, MAX_STRING_BYTES, MAX_DEPTH] = [65_536, 4_096, 32];
-const [READ_BYTES, BUFFER_BYTES] = [1 << 16, 1 << 18]; // room for a read, a line before it and an unfinished one
+const READ_BYTES = 1 << 16;
+const BUFFER_BYTES = MAX_LINE_BYTES + 1 + READ_BYTES; // an unfinished line, and a read after it
 const PARALLEL_BYTES = 4 << 20; // a smaller file is judged before workers would have started
 const MAX_KEYS_LISTED = 64; // a hostile chain may carry a key an entry; memory stays flat
 
@@ -266,22 +267,22 @@ function isSigned({ key, signature, form, signed, body }, layer) {
   return named.every(([by, proof]) => !proof || paeHolds(KEY_EVENT, said, by, proof));
 }
 
-const CHECKS = {
-  id: (entry, before) => !before || entry.id === before.id + 1, // RF-10: ids count from 1 without gaps
-  link: (entry, before) => !before?.hash || entry.link === before.hash, // RF-10: to the entry before, or to the origin
-  tenant: (entry, _, task) => entry.tenant === task.tenant, // RF-10: the origin's, in every entry or in none
-  hash: (entry) => entry.hash === sha256(entry.body), // RF-7: of the body as stored
-  time: (entry, before) => !before || entry.ms >= before.ms, // RF-9: recordedAtMs never decreases
-  key: ({ key, id }, _, { anchored, keys }) => // RF-19: from outside, for entries, at this id; else UNANCHORED says so
-    !anchored || keys.some((trusted) => trusted.publicKey === key && maySign(trusted, 'entry', id)),
-  signature: (entry, _, task) => task.options.level === 'chain' || isSigned(entry, task.layer), // RF-12
+const CHECKS = { // what a page calls a check, and when it holds
+  id: ['Ids contiguous', (entry, before) => !before || entry.id === before.id + 1], // RF-10: from 1 without gaps
+  link: ['Hash chain', (entry, before) => !before?.hash || entry.link === before.hash], // RF-10: or to the origin
+  tenant: ['One tenant', (entry, _, task) => entry.tenant === task.tenant], // RF-10: in every entry or in none
+  hash: ['Body hashes', (entry) => entry.hash === sha256(entry.body)], // RF-7: of the body as stored
+  time: ['Timestamps', (entry, before) => !before || entry.ms >= before.ms], // RF-9: never decreases
+  key: ['Trust anchor', ({ key, id }, _, { anchored, keys }) => // RF-19: from outside; else UNANCHORED says so
+    !anchored || keys.some((trusted) => trusted.publicKey === key && maySign(trusted, 'entry', id))],
+  signature: ['Signatures', (entry, _, task) => task.options.level === 'chain' || isSigned(entry, task.layer)], // RF-12
 };
 
 /** Judges one line after the entry before it: the entry unless malformed, the checks it fails, and their verdict. */
 function judgeLine(line, before, task) {
   const entry = readLine(line, task.layer);
   const [name, ...failed] = entry ? [entry.id === before?.id ? 'FORKED' : 'TAMPERED'] : diagnose(line, task.layer);
-  if (entry) for (const check in CHECKS) if (!CHECKS[check](entry, before, task)) failed.push(check);
+  if (entry) for (const check in CHECKS) if (!CHECKS[check][1](entry, before, task)) failed.push(check);
   return { entry, name, failed };
 }
 
@@ -324,10 +325,10 @@ const noFindings = () => ({
 });
 const count = (counts, name, more = 1) => { counts[name] = (counts[name] ?? 0) + more; };
 
-/** Judges a block of whole lines, the first of them the line before the block unless that is line 1; in any thread. */
-function judgeBlock(buffers, { number, offset, turn, end }, task) {
+/** Judges a block of whole lines, in any thread. */
+function judgeBlock(buffers, { number, offset, previous, turn, end }, task) {
   const [found, lines] = [noFindings(), buffers[turn].latin1Slice(0, end).split('\n').slice(0, -1)];
-  let before = number === 1 ? genesis(task.origin) : readLine(lines.shift(), task.layer);
+  let before = number === 1 ? genesis(task.origin) : readLine(previous, task.layer);
   for (const line of lines) {
     const { entry, name, failed } = judgeLine(line, before, task);
     if (entry) {
@@ -373,36 +374,32 @@ function join(found, block) {
 
 const BREAK = 0x0a; // the only line break (RF-1)
 
-/** Where reading stands: bytes read, number and offset of the next line, the line before it and what is no line yet. */
-const readerOf = (file) => ({ file, size: 0, number: 1, offset: 0, before: 0, tail: Buffer.alloc(0) });
+/** Where reading stands: bytes read; number and offset of the next line, and the line before it. */
+const readerOf = (file) => ({ file, size: 0, number: 1, offset: 0, previous: '' });
 
-/**
- * Reads on to the end of a file in blocks of whole lines. A block stands in the next of the buffers, up to `end`, and
- * begins with the line before it, which its first link is held against.
- */
+/** Reads on to the end of a file in blocks of whole lines; a block stands in the next of the buffers, up to `end`. */
 function* readBlocks(reader, buffers) {
-  const [file, goesOn] = [fs.openSync(reader.file), reader.size > 0];
-  let [buffer, fill, turn] = [buffers[0], reader.tail.copy(buffers[0]), 0];
+  const [file, began] = [fs.openSync(reader.file), reader.offset > 0]; // only what began elsewhere needs positions
+  let [fill, turn] = [0, 0];
+  reader.size = reader.offset; // what was no line yet is read again: other bytes may stand there now
   try {
     for (;;) {
-      const size = fs.readSync(file, buffer, fill, READ_BYTES, goesOn ? reader.size : null);
-      if (!size) break;
+      const buffer = buffers[turn];
+      const size = fs.readSync(file, buffer, fill, READ_BYTES, began ? reader.size : null);
+      if (!size) return;
       [reader.size, fill] = [reader.size + size, fill + size];
-      const end = Math.max(reader.before, buffer.subarray(0, fill).lastIndexOf(BREAK) + 1);
-      // More of an endless line would not change how it is judged, so that much is kept of the tail, and below.
-      const [whole, kept] = [end > reader.before, Math.min(fill, end + MAX_LINE_BYTES + 1)];
-      if (whole) {
-        const { number, offset } = reader;
-        for (let at = reader.before; at < end; reader.number += 1) at = buffer.indexOf(BREAK, at) + 1;
+      const end = buffer.subarray(0, fill).lastIndexOf(BREAK) + 1;
+      if (end) {
+        const { number, offset, previous } = reader;
+        for (let at = 0; at < end; reader.number += 1) at = buffer.indexOf(BREAK, at) + 1;
         reader.offset = reader.size - (fill - end);
-        yield { number, offset, turn, end };
+        reader.previous = buffer.latin1Slice(buffer.subarray(0, end - 1).lastIndexOf(BREAK) + 1, end - 1);
+        yield { number, offset, previous, turn, end };
+        turn = (turn + 1) % buffers.length;
       }
-      const start = whole && Math.max(buffer.subarray(0, end - 1).lastIndexOf(BREAK) + 1, end - MAX_LINE_BYTES - 2);
-      if (whole) turn = (turn + 1) % buffers.length;
-      if (whole) buffer.copy(buffers[turn], 0, start, kept);
-      [buffer, fill, reader.before] = [buffers[turn], kept - start, end - start];
+      // More of an endless line would not change how it is judged.
+      fill = buffer.copy(buffers[turn], 0, end, Math.min(fill, end + MAX_LINE_BYTES + 1));
     }
-    reader.tail = Buffer.from(buffer.subarray(0, fill));
   } finally {
     fs.closeSync(file);
   }
@@ -411,15 +408,13 @@ function* readBlocks(reader, buffers) {
 /** The whole lines of a file. */
 function* readLines(file) {
   const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
-  for (const { number, end } of readBlocks(readerOf(file), [buffer])) {
-    yield* buffer.latin1Slice(0, end).split('\n').slice(number === 1 ? 0 : 1, -1);
-  }
+  for (const { end } of readBlocks(readerOf(file), [buffer])) yield* buffer.latin1Slice(0, end).split('\n').slice(0, -1);
 }
 
 /** Starts a thread that judges blocks in the order in which it is given them. */
-function startWorker(workerData) {
-  const worker = new Worker(SELF, { workerData, resourceLimits: { maxYoungGenerationSizeMb: 4 } }); // stay small
-  const waiting = [];
+function startWorker(receipts) {
+  const resourceLimits = { maxYoungGenerationSizeMb: 4 }; // stay small
+  const [worker, waiting] = [new Worker(SELF, { workerData: { receipts }, resourceLimits }), []];
   worker.on('message', (judged) => waiting.shift()(judged));
   const judge = (block) => new Promise((resolve) => { waiting.push(resolve); worker.postMessage(block); });
   return { judge, stop: () => worker.terminate() };
@@ -427,26 +422,27 @@ function startWorker(workerData) {
 
 /** Judges what a file holds beyond what has been read of it, in several threads when that is much. */
 async function examine(reader, task, found, session) {
-  const [{ size }, asked, early] = [fs.statSync(reader.file), task.options.workers, task.options['stop-early']];
-  const alone = task.layer === 'L3' || !(asked || size - reader.size >= PARALLEL_BYTES);
+  const [{ size }, asked, window] = [fs.statSync(reader.file), task.options.workers, []];
+  const alone = task.layer === 'L3' || !(asked || size - reader.offset >= PARALLEL_BYTES);
   const threads = alone ? 1 : asked || os.cpus().length;
-  const newBuffer = () => Buffer.from(new SharedArrayBuffer(BUFFER_BYTES));
-  const buffers = Array.from({ length: threads > 1 ? 2 * threads : 1 }, newBuffer); // a worker judges one, one waits
-  const start = () => startWorker({ receipts: { task, shared: buffers.map(({ buffer }) => buffer) } });
-  const [pool, window] = [threads > 1 ? Array.from({ length: threads }, start) : [], []];
+  const buffers = Array.from({ length: threads > 1 ? 2 * threads : 1 }, // a worker judges one, one waits
+    () => Buffer.from(new SharedArrayBuffer(BUFFER_BYTES)));
+  const pool = Array.from({ length: threads }, () => (threads > 1 ? startWorker({ task, buffers })
+    : { judge: (block) => judgeBlock(buffers, block, task), stop() {} }));
+  const enough = () => task.options['stop-early'] && found.bad;
   const joinNext = async () => {
     const block = await window.shift();
-    if (!(early && found.bad)) join(found, block);
+    if (!enough()) join(found, block);
   };
   for (const block of readBlocks(reader, buffers)) {
-    window.push(pool.length ? pool[block.turn % threads].judge(block) : judgeBlock(buffers, block, task));
+    window.push(pool[block.turn % threads].judge(block));
     if (window.length === buffers.length) await joinNext(); // which frees the buffer that is filled next
     showProgress(session, reader.offset, size, found.lines);
-    if ((early && found.bad) || session.stopped) break;
+    if (enough() || session.stopped) break;
   }
   while (window.length) await joinNext();
   pool.forEach((worker) => worker.stop());
-  const ended = (early && found.bad) || session.stopped;
+  const ended = enough() || session.stopped;
   found.fileBytes = ended ? Math.max(size, reader.size) : reader.size;
   found.tornBytes = ended ? 0 : reader.size - reader.offset;
 }
@@ -520,9 +516,15 @@ function readPolicies(given) {
 
 const logOf = (note) => note.split('\n', 1)[0];
 
+/** Size and root that a checkpoint claims, whoever signed it. */
+function headOf(note) {
+  const [, , , size, root] = NOTE.exec(note);
+  return { size: Number(size), root: bytesOf(root).toString('hex') };
+}
+
 /** Size and root of a checkpoint that a key of the task signed for its origin (RF-17); else UsageError. */
 function readNote(file, note, { origin, keys }) {
-  const [, text, log, size, root, lines] = NOTE.exec(note) ?? [];
+  const [, text, log, size, , lines] = NOTE.exec(note) ?? [];
   expect(text && log === origin, `${file}: it is not a signed checkpoint of ${origin || 'a log that a policy names'}`);
   const ours = lines.split('\n').map((line) => line.split(' ')).filter(([, name]) => name === log);
   const holds = keys.filter((key) => maySign(key, 'checkpoint', Math.max(Number(size), 1))).flatMap(({ publicKey }) => {
@@ -532,7 +534,7 @@ function readNote(file, note, { origin, keys }) {
     return blobs.map((blob) => ed25519Holds(key, Buffer.from(text, 'latin1'), blob.subarray(4)));
   });
   expect(holds.length && holds.every(Boolean), `${file}: no checkpoint key of the policy signed it`);
-  return { size: Number(size), root: bytesOf(root).toString('hex') };
+  return headOf(note);
 }
 
 /** Adds a checkpoint to a task. */
@@ -600,63 +602,68 @@ function decide({ anchored, checkpoints, options }, copies, fork, nowMs, lost = 
 
 // --- Report: numbers, hashes, times and words of this file, never an entry's text, so that no terminal obeys it.
 
-const LABELS = {
-  id: 'Ids contiguous', link: 'Hash chain', tenant: 'One tenant', hash: 'Body hashes', time: 'Timestamps',
-  key: 'Trust anchor', signature: 'Signatures',
-};
 const MARKS = { true: 'ok    ', false: 'FAIL  ', null: '-     ' };
-const NO_KEY = 'No key was given from outside: anyone can write a chain that carries its own key.';
-const NO_SIGNATURES = 'Level chain does not check signatures: a forged one passes unseen.';
-const NO_POLICY_FITS = 'None of the policies given is for this chain.';
 const LIMITS = `What a PASS does not prove: that a record is true, that every act was recorded, that the clock was right
 before the first anchor, or (without a checkpoint) that nothing was cut from the end.
 `;
 
-const printable = (file) => path.basename(file).replace(/[^ -~]/gu, '?');
-const holding = (notes) => notes.filter(([holds]) => holds).map(([, note]) => note);
-const told = ({ name, id, check, offset }) => ({ verdict: name, exit: EXITS.indexOf(name), id, check, offset });
-const entryKeys = ({ keys }) => keys.filter(({ use }) => use === 'entry');
+/** A line of a page; what passed, failed or was not looked at is marked so. */
+const fact = (label, words) => label.padEnd(18) + words;
+const marked = (label, ok, words) => fact(label, MARKS[ok] + words);
 
-/** The keys, the trusted first, with their entries; with their ranges once a key log has changed these. */
-function keysTold(task, counts) {
-  const known = entryKeys(task);
-  const fact = (key) => ({ fingerprint: sha256(bytesOf(key)), entries: counts[key] ?? 0 });
-  const ranges = (key) => known.filter(({ publicKey }) => publicKey === key).map(({ fromId, toId }) => [fromId, toId]);
-  const listed = new Set([...known.map(({ publicKey }) => publicKey), ...Object.keys(counts)]);
-  return [...listed].map((key) => (task.keyLog ? { ...fact(key), ranges: ranges(key) } : fact(key)));
-}
-
-/** The lines a page begins with. */
-const opening = (title, label, { files, origin, layer, tenant, options }, bytes) => [
-  `RECEIPT ${title} VERIFICATION\n`,
-  `${label.padEnd(18)}${printable(files[0])}, ${bytes} bytes`,
-  `Origin            ${origin || 'not given'}`,
-  `Layer, tenant     ${layer || 'not known'}, ${tenant}`,
-  `Level             ${options.level}\n`,
-];
-
-/** A line a check, and a line a key. */
-function checkLines(task, checks, faults, entries, keys) {
-  const skipped = [task.anchored || 'key', task.options.level !== 'chain' || 'signature'];
-  const trusted = new Set(entryKeys(task).map(({ publicKey }) => publicKey)).size; // these are listed first
-  const span = ([start, end]) => (end === null ? `from ${start} on` : `from ${start} to ${end}`);
-  return [
-    ...checks.map((check) => LABELS[check].padEnd(18) + (skipped.includes(check) ? '-     not checked'
-      : `${MARKS[!faults[check]]}${entries - (faults[check] ?? 0)}/${entries}`)),
-    ...keys.map((key, i) => {
-      const ranges = (key.ranges ?? []).map(span).join(' and ');
-      const known = `${i < trusted ? 'trusted' : 'not trusted'}${ranges && ` ${ranges}`}`;
-      return `  key ${key.fingerprint} ${known}, ${key.entries} entries`;
-    }),
+/**
+ * One report: a name that may be printed, its JSON, and its page. Every kind begins with its input or verdict and ends
+ * with the notes; between them stands what is its own: members of the JSON, lines of the page, notes.
+ */
+function makeReport(kind, task, bytes, { name, id, check, offset }, { members, lines, untold = [], notes = [] }) {
+  const [file, where] = [path.basename(task.files[0]).replace(/[^ -~]/gu, '?'), Object.entries({ id, check, offset })];
+  const report = { verdict: name, exit: EXITS.indexOf(name), id, check, offset, ...members };
+  report.notes = [
+    [!task.anchored, 'No key was given from outside: anyone can write a chain that carries its own key.'],
+    [task.unfit, 'None of the policies given is for this chain.'],
+    ...untold,
+    [task.options.level === 'chain', 'Level chain does not check signatures: a forged one passes unseen.'],
+    ...notes,
+  ].filter(([holds]) => holds).map(([, note]) => note);
+  const page = [
+    `RECEIPT ${kind.toUpperCase()} VERIFICATION\n`,
+    fact(`${kind} file`, `${file}, ${bytes} bytes`),
+    fact('Origin', task.origin || 'not given'),
+    fact('Layer, tenant', `${task.layer || 'not known'}, ${task.tenant}`),
+    fact('Level', `${task.options.level}\n`),
+    ...lines,
+    fact('VERDICT', `${name} (exit ${report.exit})`) +
+      where.filter(([, value]) => value !== null).map(([word, value]) => `, ${word} ${value}`).join(''),
+    '',
+    ...report.notes.map((note) => `Note: ${note}`),
+    LIMITS,
   ];
+  return { name: file, report, text: page.join('\n') };
 }
 
-/** The lines a page ends with. */
-function closing(report) {
-  const where = ['id', 'check', 'offset'].filter((name) => report[name] !== null);
-  const words = where.map((name) => `, ${name} ${report[name]}`).join('');
-  const line = `VERDICT           ${report.verdict} (exit ${report.exit})${words}\n`;
-  return [line, ...report.notes.map((note) => `Note: ${note}`), LIMITS];
+/** The keys that signed entries or may, the trusted first; with their ranges once a key log has changed these. */
+function keysTold({ keys, keyLog }, counts) {
+  const spans = new Map();
+  for (const { publicKey, use, fromId, toId } of keys) {
+    if (use === 'entry') spans.set(publicKey, [...(spans.get(publicKey) ?? []), [fromId, toId]]);
+  }
+  const told = [...new Set([...spans.keys(), ...Object.keys(counts)])].map((key) => ({
+    fingerprint: sha256(bytesOf(key)), entries: counts[key] ?? 0, ...(keyLog && { ranges: spans.get(key) ?? [] }),
+  }));
+  const span = ([start, end]) => (end === null ? `from ${start} on` : `from ${start} to ${end}`);
+  const lines = told.map(({ fingerprint, entries, ranges = [] }, i) => {
+    const trusted = [i < spans.size ? 'trusted' : 'not trusted', ranges.map(span).join(' and ')].filter(Boolean);
+    return `  key ${fingerprint} ${trusted.join(' ')}, ${entries} entries`;
+  });
+  return [told, lines];
+}
+
+/** A line a check: how many entries hold. */
+function checkLines({ anchored, options }, checks, faults, entries) {
+  const skipped = { key: !anchored, signature: options.level === 'chain' };
+  const held = (check) => entries - (faults[check] ?? 0);
+  return checks.map((check) => (skipped[check] ? marked(CHECKS[check][0], null, 'not checked')
+    : marked(CHECKS[check][0], held(check) === entries, `${held(check)}/${entries}`)));
 }
 
 // --- A chain.
@@ -671,7 +678,7 @@ async function judgeChain(given, session) {
       copies.push(noFindings());
       await examine(readerOf(file), tasks[i], copies[i], session);
     }
-      [task] = tasks;
+    [task] = tasks;
   }
   const sound = !copies.some(({ bad }) => bad);
   const forks = task.files.slice(1).map((copy) => findFork(task.files[0], copy)).filter((id) => id !== null);
@@ -681,74 +688,92 @@ async function judgeChain(given, session) {
   return { task, copies, sound, fork, repeated, notes, verdict: decide(task, copies, fork, session.nowMs, lost) };
 }
 
-/** The report of a chain: its members, head and root null when a bad line leaves them without meaning; and its page. */
+/** The report of a chain: head and root are null when a bad line leaves them without meaning. */
 function reportChain({ task, copies, sound, fork, repeated, notes, verdict: decided }) {
   const [chain, { options }] = [copies[0], task];
-  const compared = !sound ? 'not compared' : fork !== null ? `they differ at id ${fork}` : 'they agree';
-  const nth = (i) => ['The second copy', 'The third copy'][i] ?? `Copy ${i + 2}`;
-  const report = {
-    ...told(decided),
+  const [keys, keyLines] = keysTold(task, chain.keys);
+  const members = {
     entries: chain.entries,
     signatures: options.level === 'full' ? chain.entries - (chain.faults.signature ?? 0) : 0,
     headHash: (sound && chain.last?.hash) || null,
     rootHash: sound ? rootOf(chain.tree) : null,
     earliest: chain.first?.iso ?? null,
     latest: chain.last?.iso ?? null,
-    keys: keysTold(task, chain.keys),
+    keys,
     checkpoints: task.checkpoints.map((signed) => ({ size: signed.size, ok: sound ? meets(copies, signed) : null })),
     anchor: null,
-    notes: holding([
-      [!task.anchored, NO_KEY],
-      [task.unfit, NO_POLICY_FITS],
-      [!task.origin, 'No policy named the origin: the first link was not held against a genesis hash.'],
-      [!task.checkpoints.length, 'No checkpoint was given: entries cut from the end cannot be seen.'],
-      [options.level === 'chain', NO_SIGNATURES],
-      [options['stop-early'] && !sound, 'Judging stopped at the first bad line; what follows it was not read.'],
-      [chain.tornBytes, `${chain.tornBytes} bytes after the last line break are a torn tail, not judged.`],
-      ...notes.map((note) => [true, note]),
-      ...copies.slice(1).map(({ lines, bad }, i) =>
-        [true, `${nth(i)} has ${lines} lines, ${bad ? 'some bad' : 'none bad'}; ${compared}.`]),
-    ]),
   };
   const met = { true: 'met', false: 'not met', null: 'not compared' };
-  const alone = repeated === null ? `${MARKS.true}${chain.entries}` : `${MARKS.false}repeated at id ${repeated}`;
-  const text = [
-    ...opening('CHAIN', 'Chain file', task, chain.fileBytes),
-    `Entries           ok    ${chain.entries}`,
-    `Malformed lines   ${MARKS[chain.lines === chain.entries]}${chain.lines - chain.entries}`,
-    ...checkLines(task, Object.keys(CHECKS), chain.faults, chain.entries, report.keys),
-    ...(options.unique ? [`Unique ids        ${sound ? alone : '-     not compared'}`] : []),
-    ...report.checkpoints.map(({ size, ok }) => `Checkpoint        ${MARKS[ok]}size ${size}, ${met[ok]}`),
-    ...(report.checkpoints.length ? [] : ['Checkpoints       -     none given, so a cut tail cannot be seen']),
-    'Anchor age        -     no anchor given\n',
-    `Head hash         ${report.headHash ?? 'none'}`,
-    `Root hash         ${report.rootHash ?? 'none'}`,
-    `Earliest          ${report.earliest ?? 'none'}`,
-    `Latest            ${report.latest ?? 'none'}\n`,
-    ...closing(report),
+  const unique = !sound ? [null, 'not compared'] : [!repeated, repeated ? `repeated at id ${repeated}` : chain.entries];
+  const lines = [
+    marked('Entries', true, chain.entries),
+    marked('Malformed lines', chain.lines === chain.entries, chain.lines - chain.entries),
+    ...checkLines(task, Object.keys(CHECKS), chain.faults, chain.entries),
+    ...keyLines,
+    ...(options.unique ? [marked('Unique ids', ...unique)] : []),
+    ...members.checkpoints.map(({ size, ok }) => marked('Checkpoint', ok, `size ${size}, ${met[ok]}`)),
+    ...(task.checkpoints.length ? [] : [marked('Checkpoints', null, 'none given, so a cut tail cannot be seen')]),
+    marked('Anchor age', null, 'no anchor given\n'),
+    fact('Head hash', members.headHash ?? 'none'),
+    fact('Root hash', members.rootHash ?? 'none'),
+    fact('Earliest', members.earliest ?? 'none'),
+    fact('Latest', `${members.latest ?? 'none'}\n`),
   ];
-  return { name: printable(task.files[0]), report, text: text.join('\n') };
+  const untold = [
+    [!task.origin, 'No policy named the origin: the first link was not held against a genesis hash.'],
+    [!task.checkpoints.length, 'No checkpoint was given: entries cut from the end cannot be seen.'],
+  ];
+  const compared = !sound ? 'not compared' : fork !== null ? `they differ at id ${fork}` : 'they agree';
+  const nth = (i) => ['The second copy', 'The third copy'][i] ?? `Copy ${i + 2}`;
+  return makeReport('Chain', task, chain.fileBytes, decided, { members, lines, untold, notes: [
+    [options['stop-early'] && !sound, 'Judging stopped at the first bad line; what follows it was not read.'],
+    [chain.tornBytes, `${chain.tornBytes} bytes after the last line break are a torn tail, not judged.`],
+    ...notes.map((note) => [true, note]),
+    ...copies.slice(1).map((copy, i) =>
+      [true, `${nth(i)} has ${copy.lines} lines, ${copy.bad ? 'some bad' : 'none bad'}; ${compared}.`]),
+  ] });
 }
 
-// --- A state (RF-30): one line of the chain `state`, and what it says of every other chain.
+// --- An entry that stands alone: in a state, or in a proof.
 
 /** The beginning of a file, as latin1. */
 function readStart(file, bytes) {
   const [opened, buffer] = [fs.openSync(file), Buffer.allocUnsafe(bytes)];
   try {
-    let fill = 0;
-    for (let size = 1; size; fill += size) size = fs.readSync(opened, buffer, fill, bytes - fill, null);
-    return buffer.latin1Slice(0, fill);
+    return buffer.latin1Slice(0, fs.readSync(opened, buffer, 0, bytes, null));
   } finally {
     fs.closeSync(opened);
   }
 }
 
-/** Reads a state.json: its content, its line, and the entry in it, null when its line is not one. */
+/** Judges an entry; `bad` is the verdict when it fails, which speaks of that id and offset. */
+function judgeAlone(task, line, before, number, offset) {
+  const { entry, name, failed } = judgeLine(line, before, task);
+  const bad = failed.length ? verdict(name, failed[0], entry?.id ?? number, offset) : null;
+  const [keys, keyLines] = keysTold(task, entry ? { [entry.key]: 1 } : {});
+  const members = {
+    entries: Number(entry !== null),
+    signatures: Number(entry !== null && task.options.level === 'full' && !failed.includes('signature')),
+    entryHash: entry && !bad ? entry.hash : null,
+    recordedAt: entry?.iso ?? null,
+    keys,
+  };
+  const faults = Object.fromEntries(failed.map((check) => [check, 1]));
+  const lines = [
+    marked('Entry', entry !== null, entry ? `id ${entry.id}, recorded ${entry.iso}` : failed[0]),
+    ...checkLines(task, entry ? ['tenant', 'hash', 'key', 'signature'] : [], faults, 1),
+    ...keyLines,
+  ];
+  return { entry, bad, members, lines };
+}
+
+// --- A state (RF-30): one line of the chain `state`, and what it says of every other chain.
+
+/** Reads a state.json: its line, whether that is ended, and the entry in it, null when its line is not one. */
 function readState(file) {
   const content = readStart(file, MAX_LINE_BYTES + 2);
   const line = content.endsWith('\n') ? content.slice(0, -1) : content;
-  return { content, line, entry: readLine(line, 'L1') };
+  return { line, whole: line !== content, entry: readLine(line, 'L1') };
 }
 
 /** What a state says of each chain; of its own that it ends here. */
@@ -765,61 +790,35 @@ function compare({ size, rootHash, headHash }, judged) {
   return [null, rootOf(tree)].includes(rootHash) && head === headHash ? 'met' : 'another root or head';
 }
 
-/** The members of a report about one entry alone. */
-const singleTold = (task, entry, failed) => ({
-  entries: Number(entry !== null),
-  signatures: Number(entry !== null && task.options.level === 'full' && !failed.includes('signature')),
-  entryHash: entry && !failed.length ? entry.hash : null,
-  recordedAt: entry?.iso ?? null,
-  keys: keysTold(task, entry ? { [entry.key]: 1 } : {}),
-});
-
-/** The first lines of a page about one entry alone. */
-function singlePage(title, label, task, entry, failed, report) {
-  const faults = Object.fromEntries(failed.map((check) => [check, 1]));
-  const checks = entry ? ['tenant', 'hash', 'key', 'signature'] : [];
-  return [
-    ...opening(title, label, task, fs.statSync(task.files[0]).size),
-    `Entry             ${entry ? `ok    id ${entry.id}, recorded ${entry.iso}` : `FAIL  ${failed[0]}`}`,
-    ...checkLines(task, checks, faults, 1, report.keys),
-  ];
-}
-
 /** Judges a state by itself and against the chains that were given. */
 function reportState(task, judged) {
-  const { content, line } = readState(task.files[0]);
-  const { entry, name, failed } = judgeLine(line, null, task);
-  const rows = rowsOf(entry)
-    .map((row) => ({ ...row, word: compare(row, judged.get(`${LAYERS[row.chain] ?? ''} ${task.tenant}`)) }))
-    .filter(({ rootHash, word }) => rootHash !== null || word !== 'not given')
-    .map((row) => ({ ...row, word: failed.length ? 'not compared' : row.word }))
-    .map((row) => ({ ...row, ok: { met: true, shorter: false, 'another root or head': false }[row.word] ?? null }));
+  const { line, whole } = readState(task.files[0]);
+  const { entry, bad, members, lines } = judgeAlone(task, line, null, null, 0);
+  const rows = rowsOf(entry).flatMap((row) => {
+    const word = compare(row, judged.get(placeOf(LAYERS[row.chain], task.tenant)));
+    if (row.rootHash === null && word === 'not given') return []; // nobody misses the chain of the states
+    const ok = { met: true, shorter: false, 'another root or head': false }[word] ?? null;
+    return [bad ? { ...row, word: 'not compared', ok: null } : { ...row, word, ok }];
+  });
   const having = (word) => rows.filter((row) => row.word === word);
   const missing = having('not given').map(({ chain }) => chain).join(', ');
-  const report = {
-    ...told(firstOf([
-      [!content.endsWith('\n'), verdict('TORN_TAIL', 'framing', null, 0)],
-      [failed.length, verdict(name, failed[0], entry?.id ?? null, 0)],
-      [!task.anchored, verdict('UNANCHORED')],
-      [having('shorter').length, verdict('TRUNCATED', 'state')],
-      [having('another root or head').length, verdict('FORKED', 'state')],
-    ])),
-    ...singleTold(task, entry, failed),
-    chains: rows.map(({ chain, size, ok }) => ({ chain, size, ok })),
-    notes: holding([
-      [!task.anchored, NO_KEY],
-      [task.unfit, NO_POLICY_FITS],
-      [task.options.level === 'chain', NO_SIGNATURES],
-      [missing, `These chains were not given, so their rows were compared with nothing: ${missing}.`],
-    ]),
-  };
-  const text = [
-    ...singlePage('STATE', 'State file', task, entry, failed, report),
-    ...rows.map(({ chain, size, ok, word }) => `  ${chain.padEnd(16)}${MARKS[ok]}size ${size}, ${word}`),
-    `\nEntry hash        ${report.entryHash ?? 'none'}\n`,
-    ...closing(report),
-  ];
-  return { name: printable(task.files[0]), report, text: text.join('\n') };
+  const decided = firstOf([
+    [!whole, verdict('TORN_TAIL', 'framing', null, 0)],
+    [bad, bad],
+    [!task.anchored, verdict('UNANCHORED')],
+    [having('shorter').length, verdict('TRUNCATED', 'state')],
+    [having('another root or head').length, verdict('FORKED', 'state')],
+  ]);
+  return makeReport('State', task, fs.statSync(task.files[0]).size, decided, {
+    members: { ...members, chains: rows.map(({ chain, size, ok }) => ({ chain, size, ok })) },
+    lines: [
+      ...lines,
+      ...rows.map(({ chain, size, ok, word }) => marked(`  ${chain}`, ok, `size ${size}, ${word}`)),
+      '',
+      fact('Entry hash', `${members.entryHash ?? 'none'}\n`),
+    ],
+    notes: [[missing, `These chains were not given, so their rows were compared with nothing: ${missing}.`]],
+  });
 }
 
 // --- A proof of one entry (RF-32): the entry, its path up the tree, and the checkpoint there.
@@ -854,43 +853,34 @@ function leadsTo(root, hash, index, size, path) {
 }
 
 /** Judges a proof of one entry; UsageError when its checkpoint is no evidence under the policy there is. */
-function reportProof(proof, task) {
-  const [number, signed] = [proof.leaf + 1, Boolean(task.anchored && task.origin)];
-  const [, , , bareSize, bareRoot] = NOTE.exec(proof.note);
-  const bare = { size: Number(bareSize), root: bytesOf(bareRoot).toString('hex') };
-  const { size, root } = signed ? readNote(task.files[0], proof.note, task) : bare;
-  const first = number === 1 && proof.line.startsWith('{"id":1,'); // whose link can be checked
-  const { entry, name, failed } = judgeLine(proof.line, first ? genesis(task.origin) : null, task);
-  const reached = leadsTo(root, sha256(`\x00${proof.line}`, 'latin1'), proof.leaf, size, proof.path);
+function reportProof(task) {
+  const { line, leaf, path: steps, note } = task.proof;
+  const [number, signed] = [leaf + 1, Boolean(task.anchored && task.origin)];
+  const { size, root } = signed ? readNote(task.files[0], note, task) : headOf(note);
+  const first = number === 1 && line.startsWith('{"id":1,'); // whose link can be checked
+  const { entry, bad, members, lines } = judgeAlone(task, line, first ? genesis(task.origin) : null, number, null);
+  const reached = leadsTo(root, sha256(`\x00${line}`, 'latin1'), leaf, size, steps);
   const inclusion = reached && entry?.id === number;
-  const report = {
-    ...told(firstOf([
-      [failed.length, verdict(name, failed[0], entry?.id ?? number)],
-      [!signed, verdict('UNANCHORED')],
-      [!inclusion, verdict('FORKED', 'proof', entry?.id ?? number)],
-    ])),
-    ...singleTold(task, entry, failed),
-    index: proof.leaf,
-    checkpoint: { size, rootHash: root, ok: signed || null },
-    inclusion,
-    notes: holding([
-      [!task.anchored, NO_KEY],
-      [task.unfit, NO_POLICY_FITS],
+  const decided = firstOf([
+    [bad, bad],
+    [!signed, verdict('UNANCHORED')],
+    [!inclusion, verdict('FORKED', 'proof', entry?.id ?? number)],
+  ]);
+  const [by, leads] = [signed ? 'by a trusted key' : 'not checked', inclusion ? 'lead' : 'do not lead'];
+  return makeReport('Proof', task, fs.statSync(task.files[0]).size, decided, {
+    members: { ...members, index: leaf, checkpoint: { size, rootHash: root, ok: signed || null }, inclusion },
+    lines: [
+      ...lines,
+      marked('Checkpoint', signed || null, `size ${size}, signature ${by}`),
+      marked('Inclusion', inclusion, `index ${leaf}, ${steps.length} hashes ${leads} to its root\n`),
+      fact('Entry hash', members.entryHash ?? 'none'),
+      fact('Root hash', `${root}\n`),
+    ],
+    untold: [
       [!signed, "No policy named the origin and a checkpoint key: the checkpoint's signature was not checked."],
-      [task.options.level === 'chain', NO_SIGNATURES],
-      [true, 'This is about one entry: nothing is said of the entries around it.'],
-    ]),
-  };
-  const leads = inclusion ? 'lead to its root' : 'do not lead to its root';
-  const text = [
-    ...singlePage('PROOF', 'Proof file', task, entry, failed, report),
-    `Checkpoint        ${MARKS[signed || null]}size ${size}, signature ${signed ? 'by a trusted key' : 'not checked'}`,
-    `Inclusion         ${MARKS[inclusion]}index ${proof.leaf}, ${proof.path.length} hashes ${leads}\n`,
-    `Entry hash        ${report.entryHash ?? 'none'}`,
-    `Root hash         ${root}\n`,
-    ...closing(report),
-  ];
-  return { name: printable(task.files[0]), report, text: text.join('\n') };
+    ],
+    notes: [[true, 'This is about one entry: nothing is said of the entries around it.']],
+  });
 }
 
 // --- A chain that grows: judged as far as it goes, then watched.
@@ -903,12 +893,11 @@ async function follow(began, session) {
   const [[file], notes] = [began.files, []];
   let [task, reader, found, lost, inode] = [{ ...began }, readerOf(file), noFindings(), null, fs.statSync(file).ino];
   for (;;) {
-    const status = fs.statSync(file, { throwIfNoEntry: false });
-    const [size, { lines }] = [status?.size ?? 0, found];
-    if (status && status.ino !== inode) {
-      const old = found;
+    const { size, ino } = fs.statSync(file, { throwIfNoEntry: false }) ?? { size: 0, ino: inode };
+    const [old, { lines }] = [found, found];
+    if (ino !== inode) {
       task = { ...began, sizes: new Set([...began.sizes, lines]) };
-      [inode, reader, found] = [status.ino, readerOf(file), noFindings()];
+      [inode, reader, found] = [ino, readerOf(file), noFindings()];
       await examine(reader, task, found, session);
       const other = lines && found.lines >= lines && rootOf(found.met[lines].tree) !== rootOf(old.tree);
       if (found.lines < lines || other) lost = verdict(other ? 'FORKED' : 'TRUNCATED', 'follow');
@@ -917,13 +906,11 @@ async function follow(began, session) {
     } else if (size < reader.offset) {
       lost = verdict('TRUNCATED', 'follow');
       notes.push(`The file had ${reader.size} bytes and now has ${size}.`);
-    } else { // a torn tail is read again: it may have been cleared away, and lines put in its place
-      [reader.size, reader.tail] = [reader.offset, reader.tail.subarray(0, reader.before)];
-      await examine(reader, task, found, session);
-    }
+    } else await examine(reader, task, found, session);
     if (found.lines > lines) session.tell(`verify: ${found.lines} entries, ${found.bad?.name ?? 'all hold so far'}\n`);
-    if (!lost && !found.bad && !session.stopped) await new Promise((resolve) => { setTimeout(resolve, POLL_MS); });
-    if (lost || found.bad || session.stopped) return [task, [found], lost, notes];
+    const over = () => lost || found.bad || session.stopped;
+    if (!over()) await new Promise((resolve) => { setTimeout(resolve, POLL_MS); });
+    if (over()) return [task, [found], lost, notes];
   }
 }
 
@@ -933,7 +920,7 @@ const IDENTITIES = {
   L4: /"buildId":"(b_\w+)"()/, L5: /"callId":"(c_\w+)".*"state":"(\w+)"/, L6: /"reviewId":"(r_\w+)"()/,
   L10: /"turnId":"(t_\w+)".*"outcome":"(\w+)"/, L11: /"versionId":"(v_\w+)"()/, L12: /"callId":"(c_\w+)"()/,
 };
-const [PASS_BYTES, MAX_SUSPECTS] = [2 ** 31, 1 << 16];
+const MAX_SUSPECTS = 1 << 16;
 
 /** Id, identity, what belongs to it and a 64-bit hash of each entry of a sound chain. */
 function* identities(file, layer) {
@@ -948,29 +935,17 @@ function* identities(file, layer) {
 
 /**
  * The id of the first entry that repeats an identity; null when each is alone, or the layer has none. It keeps 8 bytes
- * an entry and reads the file once for each 2 GB of it; where two hashes are equal it reads once more, to compare what
- * they are hashes of. A turn that was recorded as interrupted may be reported late, once (RF-24).
+ * an entry; where two hashes are equal it reads the file once more, to compare what they are hashes of. A turn that was
+ * recorded as interrupted may be reported late, once (RF-24).
  */
 function findRepeat(file, layer, lines) {
-  const parts = layer in IDENTITIES ? Math.floor(fs.statSync(file).size / PASS_BYTES) + 1 : 0;
-  let repeated = null;
-  for (let part = 0; part < parts; part += 1) {
-    let [hashes, n] = [new BigUint64Array(lines), 0];
-    for (const { digest } of identities(file, layer)) {
-      if (digest % BigInt(parts) === BigInt(part)) [hashes[n], n] = [digest, n + 1];
-    }
-    hashes = hashes.subarray(0, n).sort();
-    const suspects = hashes.filter((digest, i) => i && digest === hashes[i - 1]).subarray(0, MAX_SUSPECTS);
-    const first = suspects.length ? firstRepeat(file, layer, new Set(suspects)) : null;
-    if (first !== null) repeated = Math.min(repeated ?? first, first);
-  }
-  return repeated;
-}
-
-/** Compares the identities behind equal hashes; the id of the first that is there again. */
-function firstRepeat(file, layer, suspects) {
+  if (!(layer in IDENTITIES)) return null;
+  let [hashes, n] = [new BigUint64Array(lines), 0];
+  for (const { digest } of identities(file, layer)) [hashes[n], n] = [digest, n + 1];
+  hashes = hashes.subarray(0, n).sort();
+  const suspects = new Set(hashes.filter((digest, i) => i && digest === hashes[i - 1]).subarray(0, MAX_SUSPECTS));
   const known = new Map();
-  for (const { number, name, state, digest } of identities(file, layer)) {
+  for (const { number, name, state, digest } of suspects.size ? identities(file, layer) : []) {
     const late = layer === 'L10' && known.get(name) === 'interrupted' && state !== 'interrupted';
     if (suspects.has(digest) && known.has(name) && !late) return number;
     if (suspects.has(digest)) known.set(name, state);
@@ -981,7 +956,8 @@ function firstRepeat(file, layer, suspects) {
 // --- Command line.
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const ACCEPTED = {
+const VALUES = { // what each option takes, in words too
+  policy: [/^/], 'key-log': [/^/], checkpoint: [/^/],
   level: [/^(?:chain|full)$/, 'is chain or full'],
   layer: [new RegExp(`^(?:${Object.keys(GRAMMARS).join('|')})$`), `is one of ${Object.keys(GRAMMARS).join(' ')}`],
   'min-entries': [/^[0-9]{1,15}$/, 'takes a whole number'],
@@ -989,17 +965,16 @@ const ACCEPTED = {
   workers: [/^(?=.{1,15}$)0*(?:[1-9]|[1-5][0-9]|6[0-4])$/, 'takes a number from 1 to 64'],
   'trusted-key': [new RegExp(`^${BASE64_32}$`), 'takes the base64 of 32 bytes'],
 };
-const OPTIONS = Object.fromEntries([ // each value of a repeated option must be right; the last, or all, count
-  ...['policy', 'key-log', 'checkpoint', ...Object.keys(ACCEPTED)].map((name) => [name, 'string']),
-  ...['unique', 'follow', 'stop-early', 'json', 'version'].map((name) => [name, 'boolean']),
-].map(([name, type]) => [name, { type, multiple: type === 'string' }]));
+const SWITCHES = ['unique', 'follow', 'stop-early', 'json', 'version'];
 
-/** Reads the command line. */
+/** Reads the command line; each value of a repeated option must be right, and the last counts, or all of a list. */
 function readOptions(args) {
-  const options = { ...OPTIONS, help: { type: 'boolean', short: 'h' } };
+  const options = { help: { type: 'boolean', short: 'h' } };
+  for (const name of SWITCHES) options[name] = { type: 'boolean' };
+  for (const name in VALUES) options[name] = { type: 'string', multiple: true };
   const { values, positionals: inputs } = parseArgs({ args, options, allowPositionals: true });
   if (values.help || values.version) return values;
-  for (const [name, [pattern, words]] of Object.entries(ACCEPTED)) {
+  for (const [name, [pattern, words]] of Object.entries(VALUES)) {
     for (const value of values[name] ?? []) expect(pattern.test(value), `--${name} ${words}, not ${value}`);
   }
   expect(inputs.length, 'give a chain, a tlog-proof, a state.json, or their folder');
@@ -1043,19 +1018,23 @@ function settle(file, asked) {
   for (const line of readLines(file)) {
     for (const layer of asked ? [asked] : Object.keys(GRAMMARS)) {
       const entry = readLine(line, layer);
-      if (entry) return { layer, tenant: entry.tenant };
+      if (entry) return [layer, entry.tenant];
     }
   }
-  const [, name] = /^(.*)[.]jsonl$/s.exec(path.basename(file)) ?? [];
-  return { layer: asked || (LAYERS[name] ?? ''), tenant: '-' };
+  return [asked || (LAYERS[/^(.*)[.]jsonl$/s.exec(path.basename(file))?.[1]] ?? ''), '-'];
 }
 
-/** Puts a chain's files and its policy together; UsageError when they are of different layers. */
-function makeTask(files, { layer, tenant }, policy, options) {
+/**
+ * Puts what is judged together with its policy, that of its chain and tenant; where none is, the only policy given is
+ * `meant` for it. UsageError when that is for another layer than was asked.
+ */
+function makeTask(files, [layer, tenant], policies, options, meant) {
+  const policy = policies.find((one) => LAYERS[one.chain] === layer && one.tenant === tenant) ??
+    (meant && policies.length === 1 ? policies[0] : undefined);
   const keys = options['trusted-key'].map((publicKey) => ({ publicKey, use: 'entry', fromId: 1, toId: null }));
   const task = {
     files, options, layer, tenant, origin: '', keyLog: false, checkpoints: [], sizes: new Set(), rings: {},
-    unfit: Boolean(options.policy.length && !policy), keys: [...(policy?.keys ?? []), ...keys],
+    unfit: Boolean(policies.length && !policy), keys: [...(policy?.keys ?? []), ...keys],
   };
   if (policy) {
     [task.layer, task.tenant, task.origin] = [LAYERS[policy.chain] ?? '', policy.tenant, policy.origin];
@@ -1067,39 +1046,37 @@ function makeTask(files, { layer, tenant }, policy, options) {
   return task;
 }
 
-/** The policy for a chain, undefined when there is none. */
-const fitting = (policies, { layer, tenant }) =>
-  policies.find((policy) => LAYERS[policy.chain] === layer && policy.tenant === tenant);
+/** A key for a chain among those that were given. */
+const placeOf = (layer, tenant) => `${layer ?? ''} ${tenant}`;
 
-/** Groups files into chains and their copies, by layer and tenant, each with its policy. */
+/** Groups files into chains and their copies, by layer and tenant. */
 function chainTasks(files, policies, options) {
-  if (files.length === 1 && policies.length === 1) return [makeTask(files, {}, policies[0], options)];
-  const places = files.map((file) => settle(file, options.layer));
-  const first = places.find(({ layer }) => layer) ?? { layer: '', tenant: '-' }; // with which goes what cannot be read
+  const named = files.length === 1 && policies.length === 1; // the policy's, whatever the file holds
+  const places = files.map((file) => (named ? ['', '-'] : settle(file, options.layer)));
+  const known = places.find(([layer]) => layer) ?? ['', '-']; // with which goes what cannot be read
   const groups = new Map();
   for (const [i, file] of files.entries()) {
-    const place = places[i].layer ? places[i] : first;
-    const name = `${place.layer} ${place.tenant}`;
-    groups.set(name, { place, copies: [...(groups.get(name)?.copies ?? []), file] });
+    const place = places[i][0] ? places[i] : known;
+    groups.set(placeOf(...place), [place, ...(groups.get(placeOf(...place))?.slice(1) ?? []), file]);
   }
-  const one = groups.size === 1 && policies.length === 1 ? policies[0] : null;
-  return [...groups.values()].map(({ place, copies }) =>
-    makeTask(copies, place, one ?? fitting(policies, place), options));
+  return [...groups.values()].map(([place, ...copies]) =>
+    makeTask(copies, place, policies, options, groups.size === 1));
 }
 
 /** Puts a state and its policy together. */
 function stateTask(file, policies, options) {
-  const place = { layer: 'L1', tenant: readState(file).entry?.tenant ?? '-' };
-  const alone = policies.length === 1 && policies[0].chain === 'state' ? policies[0] : null;
-  return makeTask([file], place, alone ?? fitting(policies, place), { ...options, layer: '' });
+  const tenant = readState(file).entry?.tenant ?? '-';
+  return makeTask([file], ['L1', tenant], policies, { ...options, layer: '' }, policies[0]?.chain === 'state');
 }
 
 /** Puts a proof of one entry and its policy together. */
-function proofTask(file, proof, policies, options) {
+function proofTask(file, policies, options) {
+  const proof = readProof(file);
   const [, chain = '', tenant = ''] = logOf(proof.note).split('/');
   const layer = options.layer || (LAYERS[chain] ?? '');
-  const policy = policies.length === 1 ? policies[0] : fitting(policies, { layer, tenant });
-  return makeTask([file], { layer, tenant: readLine(proof.line, layer)?.tenant ?? '-' }, policy, options);
+  const task = makeTask([file], [layer, tenant], policies, options, true);
+  if (!task.origin) task.tenant = readLine(proof.line, layer)?.tenant ?? '-';
+  return { ...task, proof };
 }
 
 /** Leads every task's keys on by the key log, and gives each chain its checkpoints. */
@@ -1126,13 +1103,12 @@ async function answer(options, session) {
   expect(!options.follow || single, '--follow watches one chain file; give that alone');
   expect(!options.minEntries || chains.length === 1, '--min-entries counts the entries of one chain; give that alone');
   const states = inputs.states.map((file) => stateTask(file, policies, options));
-  const proofs = inputs.proofs.map((file) => ({ file, proof: readProof(file) }))
-    .map(({ file, proof }) => ({ proof, task: proofTask(file, proof, policies, options) }));
-  await addEvidence([...chains, ...states, ...proofs.map(({ task }) => task)], chains, options, session);
-  const places = new Map(chains.map((task) => [`${task.layer} ${task.tenant}`, task]));
+  const proofs = inputs.proofs.map((file) => proofTask(file, policies, options));
+  await addEvidence([...chains, ...states, ...proofs], chains, options, session);
+  const places = new Map(chains.map((task) => [placeOf(task.layer, task.tenant), task]));
   for (const { files: [file], tenant } of states) {
     for (const { chain, size } of rowsOf(readState(file).entry)) {
-      places.get(`${LAYERS[chain] ?? ''} ${tenant}`)?.sizes.add(size);
+      places.get(placeOf(LAYERS[chain], tenant))?.sizes.add(size);
     }
   }
   const judged = new Map();
@@ -1140,24 +1116,22 @@ async function answer(options, session) {
   const reports = [
     ...[...judged.values()].map(reportChain),
     ...states.map((task) => reportState(task, judged)),
-    ...proofs.map(({ proof, task }) => reportProof(proof, task)),
+    ...proofs.map(reportProof),
   ];
   return { reports, several: inputs.several || reports.length > 1 };
 }
 
 /** The verdict over several reports, the worst of theirs, as JSON and as a page. */
 function overall(reports) {
-  const name = [1, 5, 4, 8, 9, 6, 7, 3, 0].map((exit) => EXITS[exit])
-    .find((word) => reports.some(({ report }) => report.verdict === word));
-  const exit = EXITS.indexOf(name);
+  const exit = [1, 5, 4, 8, 9, 6, 7, 3, 0].find((code) => reports.some(({ report }) => report.exit === code));
   const text = [
     ...reports.map((one) => one.text),
     'OVERALL\n',
-    ...reports.map((one) => `  ${one.report.verdict.padEnd(12)}exit ${one.report.exit}  ${one.name}`),
-    `\nOVERALL VERDICT   ${name} (exit ${exit}), ${reports.length} reports\n`,
+    ...reports.map(({ name, report }) => `  ${report.verdict.padEnd(12)}exit ${report.exit}  ${name}`),
+    `\nOVERALL VERDICT   ${EXITS[exit]} (exit ${exit}), ${reports.length} reports\n`,
   ];
-  const list = reports.map((one) => ({ input: one.name, ...one.report }));
-  return { report: { verdict: name, exit, reports: list }, text: text.join('\n') };
+  const list = reports.map(({ name, report }) => ({ input: name, ...report }));
+  return { report: { verdict: EXITS[exit], exit, reports: list }, text: text.join('\n') };
 }
 
 /** Shows how far the reading is, five times a second, when a person watches. */
@@ -1172,7 +1146,7 @@ const banner = () => `verify.mjs ${VERSION} sha256 ${sha256(fs.readFileSync(SELF
 
 /** Does what one command line asks; `tell` hears of a growing file, `show` how far reading is. Prints nothing else. */
 export async function run(args, nowMs, workers = null, tell = () => {}, show = () => {}) {
-  const outcome = (exit, stdout, stderr = '', judged = false) => ({ exit, stdout, stderr, judged });
+  const outcome = (exit, stdout, stderr = '') => ({ exit, stdout, stderr });
   const session = { nowMs, tell, show, stopped: false, shownAt: 0 };
   try {
     const options = readOptions(args);
@@ -1180,7 +1154,7 @@ export async function run(args, nowMs, workers = null, tell = () => {}, show = (
     if (options.version) return outcome(0, banner());
     const { reports, several } = await answer({ ...options, workers: workers ?? options.workers }, session);
     const { report, text } = several ? overall(reports) : reports[0];
-    return outcome(report.exit, options.json ? `${JSON.stringify(report)}\n` : text, '', true);
+    return { ...outcome(report.exit, options.json ? `${JSON.stringify(report)}\n` : text), judged: true };
   } catch (error) {
     if (!(error instanceof UsageError) && !error.syscall && !error.code?.startsWith('ERR_PARSE_ARGS')) throw error;
     return outcome(2, '', `verify: ${error.message.replace(/[^ -~\n]/gu, '?')}\n`); // as no terminal would obey it
@@ -1190,8 +1164,8 @@ export async function run(args, nowMs, workers = null, tell = () => {}, show = (
 }
 
 if (!isMainThread && workerData?.receipts) {
-  const { task, shared } = workerData.receipts;
-  const buffers = shared.map((memory) => Buffer.from(memory));
+  const { task, buffers: shared } = workerData.receipts;
+  const buffers = shared.map(({ buffer }) => Buffer.from(buffer)); // they come as arrays over the same memory
   parentPort.on('message', (block) => parentPort.postMessage(judgeBlock(buffers, block, task)));
 } else if (isMainThread && process.argv[1] && fs.realpathSync(process.argv[1]) === SELF) {
   process.on('uncaughtException', (error) => { console.error(error); process.exit(2); }); // 1 would say TAMPERED

@@ -246,7 +246,7 @@ PARTS: list[Fault] = [
         "a proof's checkpoint need not be signed",
         "proofs/checkpoint-by-a-stranger",
         ("    if signed:\n        size, root = read_note(file, proof.note, case)\n", ""),
-        ("signed ? readNote(task.files[0], proof.note, task) : bare", "bare"),
+        ("signed ? readNote(task.files[0], note, task) : headOf(note)", "headOf(note)"),
     ),
     fault(
         "extra with loose bits",

@@ -9,7 +9,7 @@ LINKS: list[Fault] = [
         "ids may jump",
         "lines/id-skipped",
         ("entry.id == before.id + 1,", "entry.id > before.id,"),
-        ("entry.id === before.id + 1,", "entry.id > before.id,"),
+        ("entry.id === before.id + 1],", "entry.id > before.id],"),
     ),
     fault(
         "a repeated id is no fork",
@@ -21,7 +21,7 @@ LINKS: list[Fault] = [
         "links are not checked",
         "lines/edited-and-signed-by-the-true-key",
         ('before is None or before.hash in (entry.link, b""),', "True,"),
-        ("!before?.hash || entry.link === before.hash,", "true,"),
+        ("!before?.hash || entry.link === before.hash],", "true],"),
     ),
     fault(
         "the first link is not checked",
@@ -33,25 +33,25 @@ LINKS: list[Fault] = [
         "tenants are not checked",
         "replay/tenant-in-one-entry",
         ("entry.tenant == case.tenant,", "True,"),
-        ("entry.tenant === task.tenant,", "true,"),
+        ("entry.tenant === task.tenant],", "true],"),
     ),
     fault(
         "hashes are not checked",
         "lines/edited",
         ("entry.hash == hashlib.sha256(entry.body).hexdigest().encode(),", "True,"),
-        ("entry.hash === sha256(entry.body),", "true,"),
+        ("entry.hash === sha256(entry.body)],", "true],"),
     ),
     fault(
         "time may go back",
         "clocks/steps-back-to-1970",
         ("entry.ms >= before.ms,", "True,"),
-        ("entry.ms >= before.ms,", "true,"),
+        ("entry.ms >= before.ms],", "true],"),
     ),
     fault(
         "time may go back a little",
         "clocks/steps-back-by-a-millisecond",
         ("entry.ms >= before.ms,", "entry.ms + 1 >= before.ms,"),
-        ("entry.ms >= before.ms,", "entry.ms + 1 >= before.ms,"),
+        ("entry.ms >= before.ms],", "entry.ms + 1 >= before.ms],"),
     ),
     fault(
         "any key",
@@ -108,7 +108,7 @@ LINKS: list[Fault] = [
         "the same act may be recorded twice",
         "twice/calls",
         ("return min(repeated, default=None)", "return None"),
-        ("repeated = Math.min(repeated ?? first, first)", "repeated = null"),
+        ("known.has(name) && !late) return number;", "known.has(name) && !late) return null;"),
     ),
     fault(
         "a turn may be reported late again and again",
