@@ -1,13 +1,11 @@
-"""Starting a tool server for a test: in this process, over stdio, or over HTTP; always with the real MCP client."""
+"""Starting a tool server for a test, in this process or over stdio, always with the real MCP client."""
 
 import os
-import subprocess
 import sys
-import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 from fastmcp import Client
 from fastmcp.client.client import CallToolResult
@@ -50,56 +48,6 @@ async def over_stdio(name: str, home: Path, mode: str = "auto", **more: str) -> 
     )
     async with Client(transport, client_info=WHO, mode=mode, timeout=30) as client:
         yield client
-
-
-class HttpServer:
-    """A server process over HTTP, and every line of its stderr so far."""
-
-    def __init__(self, name: str, home: Path) -> None:
-        command = [sys.executable, "-m", "tools_mcp", name, "--transport", "http", "--port", "0"]
-        told = environment(home, PYTHONPROFILEIMPORTTIME="1")
-        self.process = subprocess.Popen(command, env=told, cwd=home, stderr=subprocess.PIPE, text=True)
-        self.lines: list[str] = []
-        self._listening = threading.Event()
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self) -> None:
-        for line in cast("IO[str]", self.process.stderr):
-            self.lines.append(line.rstrip())
-            if line.startswith("listening on "):
-                self._listening.set()
-        self._listening.set()
-
-    @property
-    def url(self) -> str:
-        """Where it listens, once it does."""
-        self._listening.wait(timeout=30)
-        return next(line.removeprefix("listening on ") for line in self.lines if line.startswith("listening on "))
-
-    @property
-    def imported(self) -> set[str]:
-        """The modules that were imported before it listened."""
-        started = self.lines[: next(at for at, line in enumerate(self.lines) if line.startswith("listening on "))]
-        return {line.rpartition("|")[2].strip() for line in started if line.startswith("import time:")}
-
-    def stop(self) -> None:
-        """Tell it to end, and wait for that."""
-        self.process.terminate()
-        self.process.wait(timeout=30)
-        self._reader.join()
-        cast("IO[str]", self.process.stderr).close()
-
-
-@contextmanager
-def over_http(names: Sequence[str], home: Path) -> Iterator[Mapping[str, HttpServer]]:
-    """Server processes over HTTP on one home, started side by side."""
-    servers = {name: HttpServer(name, home) for name in names}
-    try:
-        yield servers
-    finally:
-        for server in servers.values():
-            server.stop()
 
 
 async def call(client: Client[Any], tool: str, **arguments: Any) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""Every server as a real process, spoken to by the real MCP client, in both protocol eras, over both transports."""
+"""The tool servers as their command line starts them, and two of them on one home. What holds for each is elsewhere."""
 
 import asyncio
 import logging
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,44 +12,33 @@ from typing import Any
 import pytest
 from fastmcp import Client
 
-from tests.tools_mcp.running import (
-    ERAS,
-    TOKEN,
-    WHO,
-    HttpServer,
-    call,
-    environment,
-    over_http,
-    over_stdio,
-    text_of,
-)
+from tests.tools_mcp.processes import Forked
+from tests.tools_mcp.running import ERAS, call, environment, text_of
 from tools_mcp.__main__ import main
 
-SERVERS = ("calendar", "notes", "search")
+SERVERS = ("calendar", "notes", "search", "reports", "messages")
 NEVER_AT_THE_START = {"icalendar", "recurring_ical_events", "dateutil", "httpx", "ddgs", "primp", "lxml"}
-NOISE = {"PYTHONIOENCODING": "cp1252", "LC_ALL": "C"}
 DAY = {"start": "2026-12-01", "end": "2026-12-01"}
 LONG_TITLE = "Ideas — ★ 🎉 中文"
 EACH = 12
 
 
 @asynccontextmanager
-async def both_eras(server: str, home: Path) -> AsyncIterator[tuple[Client[Any], Client[Any]]]:
-    """Two processes of a server on one home, one per protocol era; nothing but protocol may reach their stdout."""
-    (home / ".env").write_text("PROMETHEUS_LOG_LEVEL=debug\n")
-    legacy, modern = (over_stdio(server, home, era, **NOISE) for era in ERAS)
+async def both_eras(forked: Forked, server: str, home: Path) -> AsyncIterator[tuple[Client[Any], Client[Any]]]:
+    """Two processes of a server on one home, one per protocol era."""
+    legacy, modern = (forked.client(server, home, era) for era in ERAS)
     async with AsyncExitStack() as stack:
         one, other = await asyncio.gather(stack.enter_async_context(legacy), stack.enter_async_context(modern))
         assert (one.protocol_version, other.protocol_version) == ("2025-11-25", "2026-07-28")
         yield one, other
 
 
-async def test_two_calendar_servers_on_one_home_keep_every_event(tmp_path: Path) -> None:
+async def test_two_calendar_servers_on_one_home_keep_every_event(forked: Forked, tmp_path: Path) -> None:
     async def create(client: Client[Any], title: str) -> str:
         made = await call(client, "calendar_create_event", title=title, start="2026-12-01T09:00")
         return str(made["status"])
 
-    async with both_eras("calendar", tmp_path) as clients:
+    async with both_eras(forked, "calendar", tmp_path) as clients:
         pairs = [(client, f"{at} {number}") for at, client in enumerate(clients) for number in range(EACH)]
         made = await asyncio.gather(*(create(client, title) for client, title in pairs))
         same = await asyncio.gather(*(create(client, "the same") for client in clients * 2))
@@ -60,8 +49,8 @@ async def test_two_calendar_servers_on_one_home_keep_every_event(tmp_path: Path)
     assert [len(listed["events"]) for listed in seen] == [2 * EACH + 1] * 2
 
 
-async def test_two_notes_servers_on_one_home_lose_no_line(tmp_path: Path) -> None:
-    async with both_eras("notes", tmp_path) as clients:
+async def test_two_notes_servers_on_one_home_lose_no_line(forked: Forked, tmp_path: Path) -> None:
+    async with both_eras(forked, "notes", tmp_path) as clients:
         lines = [(client, f"{at} {number} Привет") for at, client in enumerate(clients) for number in range(EACH)]
         await asyncio.gather(
             *(call(client, "notes_write", title=LONG_TITLE, body=f"{line}\n", mode="append") for client, line in lines)
@@ -72,55 +61,34 @@ async def test_two_notes_servers_on_one_home_lose_no_line(tmp_path: Path) -> Non
             *(client.call_tool("notes_edit", change, raise_on_error=False) for client in clients)
         )
         found = await call(clients[0], "notes_search", query="привет")
+        moves = await asyncio.gather(
+            *(
+                client.call_tool("notes_move", {"id": read["id"], "title": f"Moved {at}"}, raise_on_error=False)
+                for at, client in enumerate(clients)
+            )
+        )
+        listed = await call(clients[1], "notes_list")
 
     assert sorted(read["body"].splitlines()) == sorted(line for _, line in lines)
     assert sorted(edit.is_error for edit in edits) == [False, True]
     assert "changed since it was read" in next(text_of(edit) for edit in edits if edit.is_error)
     assert [note["title"] for note in found["notes"]] == [LONG_TITLE]
+    assert sorted(move.is_error for move in moves) == [False, True]
+    assert len(listed["notes"]) == 1
 
 
-async def test_the_search_server_works_over_its_pipes(tmp_path: Path) -> None:
-    async with both_eras("search", tmp_path) as clients:
-        states = [await call(client, "search_status") for client in clients]
+def test_what_is_heavy_is_not_imported_before_it_is_used(tmp_path: Path) -> None:
+    script = (
+        "import sys\nfrom pathlib import Path\n"
+        "from service_runtime.settings import load_settings\nfrom tools_mcp.registry import SERVERS\n"
+        "settings = load_settings({'PROMETHEUS_HOME': sys.argv[1]}, Path(sys.argv[1]))\n"
+        "for server in SERVERS: server.build(settings)\n"
+        "print(*sorted(sys.modules))\n"
+    )
+    done = run(tmp_path, "-c", script, str(tmp_path))
 
-    assert states == [{"providers": [{"name": "keyless"}]}] * 2
-
-
-@pytest.mark.parametrize(
-    ("server", "write", "read", "rows"),
-    [
-        ("calendar", ("calendar_create_event", {"title": "a", **DAY}), ("calendar_list_events", DAY), "events"),
-        ("notes", ("notes_write", {"title": "a", "body": "b"}), ("notes_list", {}), "notes"),
-        ("search", ("search_status", {}), ("search_status", {}), "providers"),
-    ],
-)
-async def test_a_server_works_over_http_with_its_token(
-    http: Mapping[str, HttpServer],
-    server: str,
-    write: tuple[str, dict[str, Any]],
-    read: tuple[str, dict[str, Any]],
-    rows: str,
-) -> None:
-    for era in ERAS:
-        async with Client(http[server].url, auth=TOKEN, client_info=WHO, mode=era) as client:
-            await call(client, write[0], **write[1])
-            assert len((await call(client, read[0], **read[1]))[rows]) == 1
-
-
-@pytest.mark.parametrize("server", SERVERS)
-def test_what_is_heavy_is_not_imported_before_it_is_used(http: Mapping[str, HttpServer], server: str) -> None:
-    assert http[server].url
-
-    imported = http[server].imported
-    assert f"tools_mcp.{server}.server" in imported
-    assert imported & NEVER_AT_THE_START == set()
-
-
-@pytest.fixture(scope="module")
-def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, HttpServer]]:
-    """Every server over HTTP, on one home."""
-    with over_http(SERVERS, tmp_path_factory.mktemp("home")) as servers:
-        yield servers
+    assert {f"tools_mcp.{name}.server" for name in SERVERS} <= set(done.stdout.split()), done.stderr
+    assert set(done.stdout.split()) & NEVER_AT_THE_START == set()
 
 
 def test_the_command_line_lists_the_servers_without_the_sdk(tmp_path: Path) -> None:
@@ -140,7 +108,9 @@ def test_the_command_line_lists_the_servers_without_the_sdk(tmp_path: Path) -> N
         (("notes", "--check"), 0, "notes: 0 notes\n"),
         (("search", "--check"), 0, "search: would ask keyless\n"),
         (("notes", "--where"), 0, "notes\n"),
-        (("reports",), 2, "tools-mcp: there is no server 'reports'; use one of calendar, notes, search.\n"),
+        (("reports", "--check"), 0, "reports: 0 reports\n"),
+        (("messages", "--check"), 0, "messages: 0 drafts, none sent\n"),
+        (("mail",), 2, f"tools-mcp: there is no server 'mail'; use one of {', '.join(SERVERS)}.\n"),
     ],
 )
 def test_the_command_line_answers_in_a_line(
