@@ -18,6 +18,7 @@ from tools_mcp.texts import cut, shown
 _TEXT_BYTES = 17_000
 """What a part of a page may take as JSON; the text block of the answer takes as much again."""
 
+_SCHEME = re.compile(r"\Ahttps?://", re.IGNORECASE)
 _REGION = re.compile(r"[A-Za-z]{2}-[A-Za-z]{2}")
 
 
@@ -40,7 +41,7 @@ def site_of(told: str | None) -> str | None:
     """
     if not told:
         return None
-    target = read_target(f"https://{told.strip().removeprefix('https://').rstrip('/')}")
+    target = read_target(f"https://{_SCHEME.sub('', told.strip(), count=1).rstrip('/')}")
     if not isinstance(target, Target) or target.is_literal or target.path != "/" or ":" in target.authority:
         raise InvalidInputError(f"site {shown(told)} is no host name; send one such as example.org.")
     return target.host

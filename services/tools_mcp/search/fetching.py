@@ -169,7 +169,7 @@ class Fetcher:
         except OSError:
             found = ()
         if not found:
-            return Failure("failed", f"The name {target.host} is not known; check the address.")
+            return Failure("failed", f"{target.host} was not found; check the address, or that this machine is online.")
         if not all(is_public(address) for address in found):
             return Failure("refused", not_public(target.host).reason)
         return found

@@ -102,7 +102,7 @@ class SearchTools:
             model = answers.failure_answer(url, format, found)
         else:
             visit = self.visits.add(found.url, found.asked, found.reading.title, self.fetcher.now())
-            place, most = clamp(start, 1, MOST_TEXT) if start else 0, clamp(max_chars, _PART, _MOST_PART)
+            place, most = min(max(start or 0, 0), MOST_TEXT), clamp(max_chars, _PART, _MOST_PART)
             model = answers.page_answer(found, visit, place, most, is_kept=is_kept)
         return answer(model, answers.page_text(model), is_error=model.status != "ok")
 

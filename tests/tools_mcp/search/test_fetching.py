@@ -406,7 +406,7 @@ async def test_a_name_that_is_not_known_has_failed(web: Web, fetcher: Fetcher) -
     found = await failure(fetcher, "https://site.example/")
 
     assert found.status == "failed"
-    assert "not known" in found.reason
+    assert "not found" in found.reason
 
 
 async def test_a_page_is_kept_for_a_while_in_each_format_and_a_failure_is_not(web: Web, fetcher: Fetcher) -> None:
