@@ -8,6 +8,7 @@ time and cannot write a file. `python -m tools_mcp.search.reader` reads one `Raw
 import asyncio
 import contextlib
 import dataclasses
+import importlib
 import json
 import os
 import sys
@@ -16,13 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tools_mcp.search.reading import Raw, Reading, read
+from tools_mcp.search.reading import Kind, Raw, Reading, read
 
 _MAIN_TEXT_S = 8.0
 _LEAST_S = 3.0
 _MEMORY_BYTES = 1_500_000_000
 _CPU_S = 20
 _AT_ONCE = 4
+_LIBRARIES: dict[Kind, tuple[str, ...]] = {"html": ("trafilatura", "lxml.html"), "pdf": ("pypdf",), "text": ()}
 _PASSED_ON = ("PATH", "PYTHONPATH", "SYSTEMROOT", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "LANG")
 UNREADABLE = Reading(problem="cannot be read")
 TOO_LONG = Reading(problem="took too long to read")
@@ -61,7 +63,7 @@ async def _ask(raw: Raw, timeout_s: float) -> Reading:
     if timeout_s <= 0:
         return TOO_LONG
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-B", "-m", __name__),
+        *(sys.executable, "-P", "-m", __name__),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -88,8 +90,10 @@ def _packed(raw: Raw) -> bytes:
 
 def main() -> None:
     """Read one page from standard input and write what it says to standard output."""
-    _bound()
     told = json.loads(sys.stdin.buffer.readline())
+    for name in _LIBRARIES[told["kind"]]:  # before the bounds, so that Python may keep what it compiles of them
+        importlib.import_module(name)
+    _bound()
     reading = read(Raw(body=sys.stdin.buffer.read(), **told))
     sys.stdout.buffer.write(json.dumps(dataclasses.asdict(reading)).encode())
 
