@@ -1,31 +1,52 @@
-"""Charts as SVG drawn by hand: real axes and labels, no script, readable without colour (title, text and table)."""
+"""Charts as SVG drawn by hand: real axes and labels, no script, readable without colour (title, text and table).
+
+Each chart is drawn for a wide page and for a phone, where text has to keep its size; the page's style shows one.
+"""
 
 import math
+import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from html import escape
 
 from tools_mcp.reports.comparing import plain_number
 from tools_mcp.reports.model import Chart, Point
 
-_WIDTH = 640
-_BAR, _GAP = 22, 12
-_LABEL, _VALUE = 190, 80  # room for a bar's label on the left and its value on the right
-_HEIGHT, _TOP, _BOTTOM, _SIDE = 260, 16, 52, 72
+_BAR, _GAP, _LINE_HEIGHT = 22, 12, 16
 _TICKS = 4
-_MOST_LABELS = 12
-_NARROW = 9  # characters that may stand centred under the first and the last point
-_SHOWN = 21  # characters of a label; the table below has it whole
+_TINY = 0.001  # below it a number is told by its power of ten
+_LETTER = 8  # the width that a letter of 13 pixels may take
+_NARROW_LETTERS = 9  # characters that may stand centred under the first and the last point
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a chart is drawn into, in pixels.
+
+    `label` is the room for a bar's label at its left; 0 puts it above the bar. `side` and `end` are the least room
+    at the left and right of a line, `shown` the characters of a label in one line.
+    """
+
+    name: str
+    width: int
+    label: int
+    value: int
+    height: int
+    side: int
+    end: int
+    shown: int
+
+
+FRAMES = (
+    Frame("on-wide", width=640, label=190, value=80, height=260, side=72, end=64, shown=21),
+    Frame("on-phone", width=360, label=0, value=76, height=230, side=52, end=52, shown=40),
+)
 
 
 def chart_svg(chart: Chart) -> str:
-    """Return the chart as one SVG element; every text in it is escaped."""
-    drawn = _bars(chart) if chart.type == "bar" else _line(chart)
-    height, body = drawn
+    """Return the chart as SVG, once for each kind of screen; every text in it is escaped."""
     name = escape(f"{chart.title}{f', {chart.unit}' if chart.unit else ''}")
-    return (
-        f'<svg class="chart" viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{name}">'
-        f"<title>{name}</title>{body}</svg>"
-    )
+    return "".join(_drawn(chart, frame, name) for frame in FRAMES)
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -38,58 +59,100 @@ def ticks(low: float, high: float) -> list[float]:
     return [number * step for number in range(first, max(last, first + 1) + 1)]
 
 
-def _bars(chart: Chart) -> tuple[int, str]:
+def short_number(value: float) -> str:
+    """Return a number in at most nine characters, such as `-456.8 M`; the table beside a chart has it whole."""
+    for size, unit in ((1e12, " tn"), (1e9, " bn"), (1e6, " M")):
+        if abs(value) >= size:
+            return f"{value / size:,.4g}{unit}"
+    if value == 0 or abs(value) >= _TINY:
+        return plain_number(float(f"{value:.6g}"))
+    return f"{value:.1e}"
+
+
+def _drawn(chart: Chart, frame: Frame, name: str) -> str:
+    height, body = _bars(chart, frame) if chart.type == "bar" else _line(chart, frame)
+    return (
+        f'<svg class="chart {frame.name}" viewBox="0 0 {frame.width} {height}" role="img" aria-label="{name}">'
+        f"<title>{name}</title>{body}</svg>"
+    )
+
+
+def _bars(chart: Chart, frame: Frame) -> tuple[int, str]:
     values = [point.value for point in chart.series]
     low, high = min(0.0, *values), max(0.0, *values)
-    scale = (_WIDTH - _LABEL - _VALUE) / ((high - low) or 1.0)
-    zero = _LABEL - low * scale
-    parts = []
-    for at, point in enumerate(chart.series):
-        top = at * (_BAR + _GAP) + _GAP
-        left, width = zero + min(0.0, point.value) * scale, abs(point.value) * scale
-        middle = top + _BAR / 2
-        parts.append(_text(_LABEL - 10, middle, _short(point.label), "end"))
-        parts.append(f'<rect class="bar" x="{left:.1f}" y="{top}" width="{max(width, 1):.1f}" height="{_BAR}" rx="2"/>')
-        parts.append(_text(zero + max(0.0, point.value) * scale + 8, middle, plain_number(point.value), "start"))
-    height = len(values) * (_BAR + _GAP) + _GAP
-    parts.append(f'<line class="axis" x1="{zero:.1f}" y1="4" x2="{zero:.1f}" y2="{height - 4}"/>')
-    return height, "".join(parts)
+    left = frame.label + (frame.value if low < 0 else 0)  # the value of a bar below zero stands at its left
+    scale = (frame.width - left - frame.value) / ((high - low) or 1.0)
+    zero = left - low * scale
+    above = 0 if frame.label else _LINE_HEIGHT + 2
+    parts, top = [], _GAP
+    for point in chart.series:
+        start, width = zero + min(0.0, point.value) * scale, max(abs(point.value) * scale, 1)
+        middle = top + above + _BAR / 2
+        parts += _label(point.label, frame, top, middle)
+        parts.append(
+            f'<rect class="bar" x="{start:.1f}" y="{top + above}" width="{width:.1f}" height="{_BAR}" rx="2"/>'
+        )
+        end, anchor = (start - 8, "end") if point.value < 0 else (start + width + 8, "start")
+        parts.append(_text(end, middle, short_number(point.value), anchor))
+        top += above + _BAR + _GAP
+    if frame.label:
+        parts.append(f'<line class="axis" x1="{zero:.1f}" y1="4" x2="{zero:.1f}" y2="{top - 4}"/>')
+    return top, "".join(parts)
 
 
-def _line(chart: Chart) -> tuple[int, str]:
+def _label(label: str, frame: Frame, top: float, middle: float) -> list[str]:
+    """Return a bar's label: at its left, in two lines when it is long, or above it in one."""
+    if not frame.label:
+        return [_text(0, top + _LINE_HEIGHT / 2, _short(label, frame.shown), "start")]
+    lines = textwrap.wrap(label, frame.shown, max_lines=2, placeholder="…") or [label]
+    first = middle - (len(lines) - 1) * _LINE_HEIGHT / 2
+    return [_text(frame.label - 10, first + at * _LINE_HEIGHT, line, "end") for at, line in enumerate(lines)]
+
+
+def _line(chart: Chart, frame: Frame) -> tuple[int, str]:
     values = [point.value for point in chart.series]
     marks = ticks(min(values), max(values))
     low, high = marks[0], marks[-1]
-    across = (_WIDTH - _SIDE - 36) / max(len(values) - 1, 1)
+    beside = [short_number(round(mark, 10)) for mark in marks]
+    side = max(frame.side, _LETTER * max(map(len, beside)) + 14)
+    end = max(frame.end, (_LETTER + 1) * len(short_number(values[-1])) + 12)
+    frame = replace(frame, side=side, end=end)
+    across = (frame.width - side - end) / max(len(values) - 1, 1)
+    top, bottom = 16, 52
 
     def place(at: int, value: float) -> tuple[float, float]:
-        return _SIDE + at * across, _TOP + (high - value) / (high - low) * (_HEIGHT - _TOP - _BOTTOM)
+        return side + at * across, top + (high - value) / (high - low) * (frame.height - top - bottom)
 
     parts = []
-    for mark in marks:
+    for mark, told in zip(marks, beside, strict=True):
         _, y = place(0, mark)
-        parts.append(f'<line class="grid" x1="{_SIDE}" y1="{y:.1f}" x2="{_WIDTH - 16}" y2="{y:.1f}"/>')
-        parts.append(_text(_SIDE - 10, y, plain_number(round(mark, 10)), "end"))
+        parts.append(f'<line class="grid" x1="{side}" y1="{y:.1f}" x2="{frame.width - end + 4}" y2="{y:.1f}"/>')
+        parts.append(_text(side - 10, y, told, "end"))
     spots = [place(at, value) for at, value in enumerate(values)]
     parts.append(f'<polyline class="line" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in spots)}"/>')
     parts += [f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in spots]
-    parts += [_text(spots[at][0], _HEIGHT - _BOTTOM + 24, label, anchor) for at, label, anchor in _below(chart.series)]
-    return _HEIGHT, "".join(parts)
+    parts.append(_text(spots[-1][0] + 9, spots[-1][1], short_number(values[-1]), "start", "last"))
+    below = frame.height - bottom + 24
+    parts += [_text(spots[at][0], below, label, anchor) for at, label, anchor in _below(chart.series, frame)]
+    return frame.height, "".join(parts)
 
 
-def _below(series: Sequence[Point]) -> list[tuple[int, str, str]]:
+def _below(series: Sequence[Point], frame: Frame) -> list[tuple[int, str, str]]:
     """Return the labels under a line that fit beside one another; the first and the last are always among them."""
-    room = max(2, min(_MOST_LABELS, _WIDTH // (8 * max(len(_short(point.label)) for point in series) + 16)))
+    most = (frame.width - frame.side - frame.end) // (2 * _LETTER) - 1
+    labels = [_short(point.label, most) for point in series]
+    room = max(2, (frame.width - frame.side - frame.end) // (_LETTER * max(map(len, labels)) + 2 * _LETTER))
     last = len(series) - 1
     chosen = sorted({round(number * last / max(room - 1, 1)) for number in range(room)}) if last else [0]
-    is_wide = max(len(series[0].label), len(series[last].label)) > _NARROW
+    is_wide = max(len(labels[0]), len(labels[last])) > _NARROW_LETTERS
     anchors = {0: "start", last: "end"} if last and is_wide else {}
-    return [(at, _short(series[at].label), anchors.get(at, "middle")) for at in chosen]
+    return [(at, labels[at], anchors.get(at, "middle")) for at in chosen]
 
 
-def _text(x: float, y: float, text: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em" text-anchor="{anchor}">{escape(text)}</text>'
+def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
+    marked = f' class="{kind}"' if kind else ""
+    return f'<text{marked} x="{x:.1f}" y="{y:.1f}" dy=".35em" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

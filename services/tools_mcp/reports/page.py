@@ -30,17 +30,22 @@ _CELL_CLASSES = {True: ' class="yes"', False: "", None: ' class="unknown"'}
 def page(report: Report, saved: str) -> str:
     """Return the page of a report; `saved` says when it was saved, in words."""
     style = (files("tools_mcp.reports") / "page.css").read_text(encoding="utf-8")
-    title = escape(report.title)
+    title, facts = escape(report.title), escape(_facts(report, saved))
     body = "\n".join(_section(section) for section in report.sections)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f'<header><h1>{title}</h1><p class="soft">{escape(saved)}</p></header>\n<main>\n{body}\n</main>\n'
+        f'<header><h1>{title}</h1><p class="soft">{facts}</p></header>\n<main>\n{body}\n</main>\n'
         "<footer>A research report. Its numbers and claims are those of its sources, as they were read.</footer>\n"
         "</body>\n</html>\n"
     )
+
+
+def _facts(report: Report, saved: str) -> str:
+    count = len(report.sources())
+    return f"{saved} · {count} source{'' if count == 1 else 's'}" if count else saved
 
 
 def _section(section: Section) -> str:
@@ -115,10 +120,16 @@ def _sources(sources: Sources) -> str:
         named = escape(source.title)
         if source.url:
             named = f'<a href="{escape(source.url)}" rel="noreferrer noopener">{named}</a>'
+        host = f" · {escape(_host(source.url))}" if source.url else ""
         via = f" · via {escape(source.via)}" if source.via else ""
         cost = f" · ${source.cost_usd:.4f}" if source.cost_usd is not None else ""
-        rows.append(f'<li>{named}<span class="soft">{via}{cost}</span></li>')
+        rows.append(f'<li>{named}<span class="soft">{host}{via}{cost}</span></li>')
     return f'<ol class="sources">{"".join(rows)}</ol>'
+
+
+def _host(url: str) -> str:
+    """Return whose address it is, so that a reader sees it on paper too."""
+    return url.split("//", 1)[-1].split("/", 1)[0].split("?", 1)[0].rpartition("@")[2].removeprefix("www.")
 
 
 _DRAWN: Mapping[type[BlockValue], Callable[[Any], str]] = {

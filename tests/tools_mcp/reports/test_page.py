@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools_mcp.reports.samples import BARS, LINE, METRICS, SOURCES, fence, report
-from tools_mcp.reports.charts import chart_svg, ticks
+from tools_mcp.reports.charts import FRAMES, chart_svg, short_number, ticks
 from tools_mcp.reports.model import Chart, Point
 from tools_mcp.reports.page import page
 from tools_mcp.reports.reading import read_report
@@ -56,9 +56,11 @@ def test_everything_in_the_report_is_on_the_page() -> None:
         "via memory",
     ):
         assert told in shown.text
-    assert shown.count("svg") == 2
-    assert shown.count("rect") == len(BARS["series"])
-    assert shown.count("circle") == len(LINE["series"])
+    assert shown.count("svg") == 2 * len(FRAMES)
+    assert shown.count("rect") == len(BARS["series"]) * len(FRAMES)
+    assert shown.count("circle") == len(LINE["series"]) * len(FRAMES)
+    assert "Saved 30 November 2026 · 2 sources" in shown.text
+    assert "example.org · via search:search_web" in shown.text
 
 
 def test_the_page_fetches_nothing_and_runs_nothing() -> None:
@@ -87,7 +89,8 @@ def test_text_stays_text_wherever_it_stands() -> None:
 def test_each_chart_can_be_read_without_seeing_it() -> None:
     shown = seen()
     drawn = [attributes for tag, attributes in shown.tags if tag == "svg"]
-    assert [one["aria-label"] for one in drawn] == [f"{one['title']}, {one['unit']}" for one in (BARS, LINE)]
+    told = [f"{one['title']}, {one['unit']}" for one in (BARS, LINE) for _ in FRAMES]
+    assert [one["aria-label"] for one in drawn] == told
     assert shown.count("details") == 2
 
 
@@ -99,10 +102,11 @@ def test_each_chart_can_be_read_without_seeing_it() -> None:
 def test_every_chart_is_drawn_inside_its_frame(kind: str, values: list[float], label: str) -> None:
     ordered = sorted(values, reverse=True) if kind == "bar" else values
     svg = chart_svg(Chart("bar" if kind == "bar" else "line", "t", None, tuple(Point(label, one) for one in ordered)))
-    width, height = map(int, re.findall(r'viewBox="0 0 (\d+) (\d+)"', svg)[0])
-    for x, y in re.findall(r'(?:cx|x|x1)="(-?[\d.]+)" (?:cy|y|y1)="(-?[\d.]+)"', svg):
-        assert -0.1 <= float(x) <= width + 0.1
-        assert -0.1 <= float(y) <= height + 0.1
+    for drawn in svg.split("</svg>")[:-1]:
+        width, height = map(int, re.findall(r'viewBox="0 0 (\d+) (\d+)"', drawn)[0])
+        for x, y in re.findall(r'(?:cx|x|x1)="(-?[\d.]+)" (?:cy|y|y1)="(-?[\d.]+)"', drawn):
+            assert -0.1 <= float(x) <= width + 0.1
+            assert -0.1 <= float(y) <= height + 0.1
 
 
 @pytest.mark.parametrize(
@@ -114,3 +118,16 @@ def test_axes_have_round_numbers_that_hold_every_value(low: float, high: float, 
     assert ticks(low, high)[-1] >= high
     if low != high:
         assert ticks(low, high) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        *((0, "0"), (430.5, "430.5"), (-1234.5, "-1,234.5"), (999_999, "999,999"), (123_456.78, "123,457")),
+        *((1e6, "1 M"), (-456_789_012.75, "-456.8 M"), (2.5e9, "2.5 bn"), (-1e14, "-100 tn"), (999_999_999, "1,000 M")),
+        *((0.0125, "0.0125"), (0.00001234, "1.2e-05"), (-0.5, "-0.5")),
+    ],
+)
+def test_a_number_in_a_chart_is_short(value: float, told: str) -> None:
+    assert short_number(value) == told
+    assert len(told) <= 9
