@@ -30,6 +30,7 @@ from receipt_writer.recovery import (
     new_index,
     record_interrupted,
     replay,
+    require_state,
     settle,
     trust_of,
 )
@@ -37,7 +38,7 @@ from receipt_writer.rotation import KeyLog, Rotations, end_rotations
 from receipt_writer.signers.custody import Use
 from receipt_writer.signers.source import KeySource
 from receipt_writer.state import STATE_EVERY_MS, STATE_NAME, State, StateFile
-from receipt_writer.storage.filesystem import FileSystem, OsFileSystem
+from receipt_writer.storage.filesystem import FileSystem, OsFileSystem, read_whole
 from receipt_writer.storage.index_file import IndexFile, index_path
 from receipt_writer.storage.jsonl import HEAD_NAME, JsonlStore, chain_path
 from receipt_writer.storage.lock import FolderLock, take_lock
@@ -110,6 +111,7 @@ def open_service(
             layer: replay(store, index, trust, kept[layer].rows(checkpoint_keys(trust, index.layer.chain)))
             for layer, index in indexes.items()
         }
+        require_state(store, indexes, trust, read_whole(files, folder / STATE_NAME))
         ledger = Ledger(indexes.values(), signers["entry"], host)
         writer = Writer(ledger, store, clock, limits or Limits())
         store.change_signer(signers["entry"])

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from receipt_writer.errors import NotPossibleYetError, QueueFullError, ReceiptError, StorageFailedError
-from receipt_writer.offline import Finding, check_chain
+from receipt_writer.fsck import Finding, check_chain
 from service_runtime.errors import SetupError
 
 _MOST = 2
@@ -31,7 +31,7 @@ class Progress:
 
 
 class Checks:
-    """Runs checks, at most two at a time."""
+    """Runs the checks of one ledger, at most two at a time: no tenant waits for another's."""
 
     def __init__(self) -> None:
         self._running = 0

@@ -107,7 +107,7 @@ class Plan:
     def batch(self) -> Batch:
         """Return what the store must make durable."""
         by_chain = {LAYERS[layer].chain: entries for layer, entries in self.entries.items()}
-        return Batch(by_chain, [encode_intent(intent) for intent in self.begun.values()])
+        return Batch(by_chain, [encode_intent(intent) for intent in self.begun.values()], LAYERS[STATE_LAYER].chain)
 
 
 OPEN_LAYERS = tuple(name for name, layer in LAYERS.items() if layer.form(FORM).idempotency_key)

@@ -1,7 +1,7 @@
 """Reading a receipts folder without a writer: no lock, no private key, nothing changed; a live writer may go on."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,24 +17,20 @@ from receipt_writer.format.checkpoint import parse_note
 from receipt_writer.format.errors import CheckpointError, PolicyError
 from receipt_writer.format.keylog import KEY_CHAIN
 from receipt_writer.format.merkle import HASH_BYTES, leaf_hash
-from receipt_writer.format.policy import Policy, TrustedKey, parse_policy
+from receipt_writer.format.policy import Policy, parse_policy
 from receipt_writer.format.proof import Proof, prove_entry
 from receipt_writer.format.schema import LAYERS
-from receipt_writer.identity import chains_folder, policy_path, read_name
+from receipt_writer.identity import LEDGER_NAME, chains_folder, policy_path, read_name
 from receipt_writer.index import BLOCK_ENTRIES, ChainIndex, Filter
-from receipt_writer.progress import Advance, nobody
 from receipt_writer.query import StoredEntry
-from receipt_writer.replay import add_unchecked, head_of, read_checkpoint, replay_chain, require_copy
+from receipt_writer.replay import add_unchecked, head_of
 from receipt_writer.storage.chain_file import ChainFile
 from receipt_writer.storage.filesystem import OsFileSystem, read_whole
-from receipt_writer.storage.head_file import newest_record
 from receipt_writer.storage.index_file import IndexFile, index_path
-from receipt_writer.storage.jsonl import HEAD_NAME, chain_path, checkpoint_path
-from receipt_writer.storage.protocol import Mark
-from receipt_writer.trust import judged_trust
+from receipt_writer.storage.jsonl import chain_path, checkpoint_path
+from receipt_writer.trust import Trust, judged_trust
 from service_runtime.errors import SetupError
 
-_TOLD_EVERY = 512  # lines
 _LONGEST_ID = 17  # digits; ids end at 2^53-1
 
 
@@ -134,18 +130,6 @@ class OfflineChain:
             raise LedgerDamagedError(self.damage)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What a full check of one chain says; `fault` is None when everything holds."""
-
-    chain: str
-    entries: int
-    head_hash: str
-    checkpoint_size: int
-    torn_bytes: int
-    fault: str | None
-
-
 @contextmanager
 def open_chain(folder: Path, layer: str) -> Iterator[OfflineChain]:
     """Open a chain for reading; its lines are taken as they are, `check_chain` judges them.
@@ -160,9 +144,9 @@ def open_chain(folder: Path, layer: str) -> Iterator[OfflineChain]:
     files = OsFileSystem()
     name = read_name(files, folder)
     chain = LAYERS[layer].chain
-    with _reading(chain):
+    with reading(chain):
         note = read_whole(files, checkpoint_path(chains_folder(folder), chain))
-        file = _open(folder, chain)
+        file = open_file(folder, chain)
         try:
             index = _adopted(folder, file, ChainIndex(LAYERS[layer], name.substrate_id, name.tenant_id))
             damage = _add_lines(index, file)
@@ -171,45 +155,6 @@ def open_chain(folder: Path, layer: str) -> Iterator[OfflineChain]:
             raise LedgerDamagedError(f"The checkpoint of the chain {chain} cannot be read: {error}") from error
         finally:
             file.close()
-
-
-def check_chain(folder: Path, layer: str, advance: Advance = nobody) -> Finding:
-    """Judge every line of a chain, its checkpoint and its commit point, under the folder's own policy file.
-
-    That the policy is the right one is for an outside verifier to say; this finds accidents and clumsy edits.
-    `advance` is told now and then how far it is.
-
-    Raises:
-        SetupError: There is no ledger in the folder.
-        StorageFailedError: A file could not be read.
-    """
-    files = OsFileSystem()
-    name = read_name(files, folder)
-    index = ChainIndex(LAYERS[layer], name.substrate_id, name.tenant_id)
-    chain, chains = index.layer.chain, chains_folder(folder)
-    policy = read_policy(folder, chain)
-    size, torn, fault = 0, 0, None
-    with _reading(chain):
-        # Oldest evidence first: a live writer may append while this reads, and a chain only grows.
-        copy, head = read_whole(files, checkpoint_path(folder, chain)), read_whole(files, chains / HEAD_NAME)
-        note = read_whole(files, checkpoint_path(chains, chain))
-        file = _open(folder, chain)
-        try:
-            keys = _trusted(folder, policy, chain)
-            point = newest_record(head, *_entry_keys(keys))[0].chains.get(chain) if head else None
-            end = file.sound_end(point.length_bytes if point else None)
-            torn = file.length_bytes() - end
-            checkpoint = read_checkpoint(note, index, keys)
-            size = checkpoint.size if checkpoint else 0
-            committed = Mark(point.size, point.hash) if point else None
-            lines = _counted(file.lines(end), end, advance)
-            replay_chain(index, lines, keys, checkpoint=checkpoint, committed=committed, check_all=True)
-            require_copy(index, read_checkpoint(copy, index, keys))
-        except LedgerDamagedError as damage:
-            fault = str(damage)
-        finally:
-            file.close()
-    return Finding(chain, index.head.size, index.head.hash, size, torn, fault)
 
 
 def read_policy(folder: Path, chain: str) -> Policy:
@@ -228,33 +173,18 @@ def read_policy(folder: Path, chain: str) -> Policy:
         raise SetupError(f"{path} is no policy: {error}") from error
 
 
-def _counted(lines: Iterable[bytes], total_bytes: int, advance: Advance) -> Iterator[bytes]:
-    done_bytes = 0
-    for number, line in enumerate(lines, start=1):
-        yield line
-        done_bytes += len(line) + 1
-        if number % _TOLD_EVERY == 0:
-            advance(done_bytes, total_bytes)
-
-
-def _trusted(folder: Path, policy: Policy, chain: str) -> tuple[TrustedKey, ...]:
-    """Return whose signatures count in a chain: its policy's keys, and what the ledger's key log makes of them.
+def read_trust(folder: Path, policy: Policy) -> Trust:
+    """Return whom a ledger's chains trust: the policy's keys, and what the ledger's key log makes of them.
 
     Raises:
         LedgerDamagedError: The policy trusts nobody, or the key log does not hold.
     """
-    _entry_keys(policy.keys)
+    if not any(key.use == "entry" for key in policy.keys):
+        raise LedgerDamagedError("The policy file trusts no key to sign entries; put back the one of this ledger.")
     files = OsFileSystem()
     log = read_whole(files, chain_path(chains_folder(folder), KEY_CHAIN))
     *lines, _ = (log or b"").split(b"\n")  # an unfinished last line is no event yet
-    return judged_trust(read_name(files, folder).origin(KEY_CHAIN), lines, policy.keys).keys(chain)
-
-
-def _entry_keys(keys: Sequence[TrustedKey]) -> list[bytes]:
-    found = [key.public_key for key in keys if key.use == "entry"]
-    if not found:
-        raise LedgerDamagedError("The policy file trusts no key to sign entries; put back the one of this ledger.")
-    return found
+    return judged_trust(read_name(files, folder).origin(KEY_CHAIN), lines, policy.keys)
 
 
 def _adopted(folder: Path, file: ChainFile, index: ChainIndex) -> ChainIndex:
@@ -284,22 +214,30 @@ def _add_lines(index: ChainIndex, file: ChainFile) -> str | None:
 def _checkpoint_keys(folder: Path, chain: str) -> list[bytes]:
     """Return the checkpoint key in force; none when that is not to be had, and the chain is read line by line."""
     try:
-        keys = _trusted(folder, read_policy(folder, chain), chain)
+        keys = read_trust(folder, read_policy(folder, chain)).keys(chain)
     except (LedgerDamagedError, SetupError):
         return []
     return [key.public_key for key in keys if key.use == "checkpoint" and key.to_id is None]
 
 
-def _open(folder: Path, chain: str) -> ChainFile:
+def open_file(folder: Path, chain: str) -> ChainFile:
+    """Open the file of a chain for reading.
+
+    Raises:
+        SetupError: There is none.
+    """
     path = chain_path(chains_folder(folder), chain)
     try:
         return ChainFile(OsFileSystem(), path, writable=False)
     except FileNotFoundError as error:
+        if (folder / LEDGER_NAME).exists():
+            raise SetupError(f"The chain {chain} has not begun yet; start the writer once.") from error
         raise SetupError(f"There is no chain at {path}; give the home folder of a ledger with --home.") from error
 
 
 @contextmanager
-def _reading(chain: str) -> Iterator[None]:
+def reading(chain: str) -> Iterator[None]:
+    """Turn an error of the disk into one sentence about the chain."""
     try:
         yield
     except (ReceiptError, SetupError):

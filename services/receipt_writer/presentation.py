@@ -8,7 +8,7 @@ from typing import Any
 from receipt_writer.format.checkpoint import parse_note
 from receipt_writer.format.merkle import leaf_hash
 from receipt_writer.format.proof import Proof
-from receipt_writer.offline import Finding
+from receipt_writer.fsck import Finding
 from receipt_writer.query import StoredEntry
 from receipt_writer.tables import columns, short
 
@@ -80,6 +80,7 @@ def finding_document(finding: Finding) -> dict[str, object]:
         "checkpointSize": finding.checkpoint_size,
         "tornBytes": finding.torn_bytes,
         "fault": finding.fault,
+        "disowned": list(finding.disowned),
     }
 
 
@@ -91,6 +92,8 @@ def print_finding(finding: Finding) -> None:
         f"{finding.chain}: {state}, {finding.entries} entries, head {finding.head_hash[:_HASH_SHOWN]}…, "
         f"checkpoint at {finding.checkpoint_size}{torn}\n"
     )
+    for sentence in finding.disowned:
+        sys.stdout.write(f"  {sentence}\n")
     if finding.fault:
         sys.stdout.write(f"  {finding.fault}\n")
 

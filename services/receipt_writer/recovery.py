@@ -4,10 +4,12 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from receipt_writer.covered import ReadLine, newest_state, require_covered
 from receipt_writer.errors import ReceiptError
 from receipt_writer.format.entry import Entry
 from receipt_writer.format.keylog import KEY_CHAIN
 from receipt_writer.format.schema import LAYERS
+from receipt_writer.format.state import STATE_LAYER
 from receipt_writer.identity import Identity, LedgerName
 from receipt_writer.index import ChainIndex, Rows
 from receipt_writer.intents import Intent, decode_intent, encode_intent
@@ -60,6 +62,30 @@ def replay(store: EntryStore, index: ChainIndex, trust: Trust, kept: Iterator[Ro
     return checkpoint.size if checkpoint else 0
 
 
+def require_state(store: EntryStore, indexes: Mapping[str, ChainIndex], trust: Trust, file: bytes | None) -> None:
+    """Judge every replayed chain against the newest state that this ledger signed; `file` is `state.json`.
+
+    Also say so when there is no commit point over chains that have entries: without it less of them is vouched for.
+
+    Raises:
+        LedgerBehindError, LedgerDamagedError: A chain is not what the state was signed over.
+        StorageFailedError: It could not be read.
+    """
+    states = indexes[STATE_LAYER]
+    chain, size = states.layer.chain, states.head.size
+    lines = [*store.read(chain, size, 1), *(file or b"").split(b"\n")[:1]]
+    state = newest_state(lines, trust.keys(chain), states.tenant_id)
+    for index in indexes.values():
+        require_covered(index, state, _reader(store, index.layer.chain))
+    used = [index for index in indexes.values() if index.head.size]
+    if used and not any(store.committed(index.layer.chain) for index in used):
+        _log.warning(
+            "head.json is missing although the chains have entries; it is made again from %s. If nobody moved it away, "
+            "compare these numbers with a checkpoint or state that was kept elsewhere.",
+            sizes_of(indexes),
+        )
+
+
 def checkpoint_keys(trust: Trust, chain: str) -> list[bytes]:
     """Return the checkpoint key in force in a chain, whose word on kept rows counts; a former one may be stolen."""
     return [key.public_key for key in trust.keys(chain) if key.use == "checkpoint" and key.to_id is None]
@@ -93,6 +119,10 @@ def record_interrupted(writer: Writer, abandoned: Sequence[Intent]) -> None:
             _log.warning("A turn that never reported could not be recorded: %s", outcome)
         elif isinstance(outcome, Entry):
             _log.warning("Entry %d records a turn that never reported as interrupted.", outcome.id)
+
+
+def _reader(store: EntryStore, chain: str) -> ReadLine:
+    return lambda entry_id: store.read(chain, entry_id, 1)[0]
 
 
 def sizes_of(indexes: Mapping[str, ChainIndex]) -> str:

@@ -28,7 +28,7 @@ from receipt_writer.errors import (
 from receipt_writer.format.chain import Head
 from receipt_writer.format.entry import Entry, parse_line
 from receipt_writer.format.errors import FormatError
-from receipt_writer.format.keylog import KEY_LAYER, KeyEvent, next_event
+from receipt_writer.format.keylog import KEY_CHAIN, KEY_LAYER, KeyEvent, next_event
 from receipt_writer.format.policy import KeyUse
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.format.signing import Signer, fingerprint
@@ -187,7 +187,8 @@ class Rotations:
         Raises:
             EntryNotFoundError: The key never signed for this ledger.
             NotPossibleYetError: It is in force, or an id reaches behind what a checkpoint of a later key covers.
-            DraftRefusedError: The reason is too long, or there is no such chain or id.
+            DraftRefusedError: The reason is too long, there is no such chain or id, or the key log would lose the trust
+                in its own lines.
             StorageFailedError, WriterStoppedError: As `rotate`.
         """
         async with self._changing:
@@ -237,6 +238,7 @@ class Rotations:
     def _revoke(self, use: KeyUse, public_key: bytes, reason: str, at_ids: Mapping[str, int]) -> Entry:
         rows = tuple((chain, min(at_ids.get(chain, at_id), at_id)) for chain, at_id in self._next_ids(use))
         event = KeyEvent("revoked", use, public_key, None, reason, rows)
+        self._require_whole_key_log(event)
         for layer in self._ledger.indexes:
             self._require_later_checkpoint(event, layer)
         (entry,) = self._key_log.record([event], [])
@@ -269,6 +271,18 @@ class Rotations:
             raise EntryNotFoundError(
                 f"No {use} key with fingerprint {fingerprint(public_key)} ever signed for this ledger; nothing was "
                 "revoked."
+            )
+
+    def _require_whole_key_log(self, event: KeyEvent) -> None:
+        """Refuse to disown events: the key's last line there is the rotation that brought in the one after it."""
+        if event.use != "entry":
+            return
+        at_id = event.at(KEY_CHAIN)
+        spans = [key for key in self._key_log.trust.keys(KEY_CHAIN) if (key.public_key, key.use) == _key_of(event)]
+        if any(key.to_id is not None and at_id <= key.to_id for key in spans):
+            raise DraftRefusedError(
+                f"The lines of the chain {KEY_CHAIN} that this key signed lead to the key in force, so they cannot be "
+                f"disowned; leave {KEY_CHAIN} out and name the other chains."
             )
 
     def _require_later_checkpoint(self, event: KeyEvent, layer: str) -> None:

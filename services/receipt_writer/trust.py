@@ -8,8 +8,26 @@ from receipt_writer.format.chain import genesis_head
 from receipt_writer.format.digest import split_origin
 from receipt_writer.format.entry import parse_line
 from receipt_writer.format.errors import FormatError
-from receipt_writer.format.keylog import KEY_CHAIN, KEY_LAYER, KeyEvent, judge_key_log, read_event, ring_of
+from receipt_writer.format.keylog import (
+    KEY_CHAIN,
+    KEY_LAYER,
+    KeyEvent,
+    judge_key_log,
+    read_event,
+    ring_of,
+    trusted_after,
+)
 from receipt_writer.format.policy import KeyUse, TrustedKey
+
+
+@dataclass(frozen=True)
+class Disowned:
+    """Entries `first_id` to `last_id` of a chain, whose key entry `event_id` of the key log revoked from there on."""
+
+    public_key: bytes
+    first_id: int
+    last_id: int
+    event_id: int
 
 
 @dataclass(frozen=True)
@@ -27,6 +45,35 @@ class Trust:
         """Return the key that signs now, None when the last one was revoked."""
         present = [key for key in self.keys(KEY_CHAIN) if key.use == use and key.to_id is None]
         return present[-1].public_key if present else None
+
+    def replaced(self, use: KeyUse) -> bytes | None:
+        """Return the key that the last rotation ended, None when there was none or it is revoked since."""
+        of_use = [event for event in self.events if event.use == use]
+        last = next((event.previous_key for event in reversed(of_use) if event.event == "rotated"), None)
+        return None if any(event.event == "revoked" and event.public_key == last for event in of_use) else last
+
+    def signing_keys(self, chain: str) -> tuple[TrustedKey, ...]:
+        """Return the entry keys that were in force in a chain, and where, whatever was revoked afterwards."""
+        strict = kept = self.roots
+        for event in self.events:
+            after = trusted_after(strict, event, chain)
+            if event.event == "rotated" and after != strict:
+                kept = trusted_after(kept, event, chain)
+            strict = after
+        return tuple(key for key in kept if key.use == "entry")
+
+    def disowned(self, chain: str, size: int) -> list[Disowned]:
+        """Return the entries of a chain of `size` entries that revocations reached back to (RF-28)."""
+        signing = self.signing_keys(chain)
+        found = []
+        for event_id, event in enumerate(self.events, start=1):
+            if (event.event, event.use) != ("revoked", "entry"):
+                continue
+            for key in signing:
+                first, last = max(key.from_id, event.at(chain)), min(size if key.to_id is None else key.to_id, size)
+                if key.public_key == event.public_key and first <= last:
+                    found.append(Disowned(key.public_key, first, last, event_id))
+        return found
 
     def with_event(self, event: KeyEvent) -> "Trust":
         """Return the trust after one more event."""

@@ -12,10 +12,11 @@ import pytest
 
 from receipt_writer.app import open_service
 from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, NotPossibleYetError, RequestRefusedError
+from receipt_writer.fsck import check_chain
 from receipt_writer.identity import chains_folder
 from receipt_writer.index import BLOCK_ENTRIES, Filter
 from receipt_writer.ledger import Append
-from receipt_writer.offline import check_chain, open_chain
+from receipt_writer.offline import open_chain
 from receipt_writer.storage.index_file import index_path
 from tests.receipt_writer.parts import Clock, chain_file, decision, ulid
 

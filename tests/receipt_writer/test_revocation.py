@@ -14,6 +14,7 @@ from receipt_writer.errors import (
 from receipt_writer.format.errors import LinkError
 from receipt_writer.format.keylog import read_event
 from receipt_writer.format.policy import KeyUse
+from receipt_writer.fsck import check_chain
 from receipt_writer.signers.local import LocalSigner
 from tests.receipt_writer.key_changes import (
     USES,
@@ -90,3 +91,17 @@ async def test_a_revocation_of_a_stranger_or_in_no_chain_is_refused(folder: Path
         for at_ids in ({"dreams": 1}, {"turns": 0}):
             with pytest.raises(DraftRefusedError, match="A revocation cannot begin at"):
                 await service.rotations.revoke("entry", old, "", at_ids)
+
+
+async def test_the_lines_of_the_key_log_that_lead_to_the_present_key_cannot_be_disowned(folder: Path) -> None:
+    async with at_work(folder) as service:
+        old = in_force(service)
+        await service.rotations.rotate("entry", old, "")
+        middle = in_force(service)
+        await service.rotations.rotate("entry", middle, "")
+        for key, at_id in ((old, 1), (old, 3), (middle, 4)):
+            with pytest.raises(DraftRefusedError, match=r"lead to the key in force, .*; leave keys out"):
+                await service.rotations.revoke("entry", key, "stolen", {"keys": at_id})
+        await service.rotations.revoke("entry", old, "stolen", {"keys": 4, "decisions": 1})
+    judge(folder)
+    assert check_chain(folder, "L3").disowned == []

@@ -11,7 +11,7 @@ import pytest
 
 from receipt_writer.app import Service, open_service
 from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, StorageFailedError
-from receipt_writer.ledger import Append
+from receipt_writer.ledger import Append, Regenerate
 from receipt_writer.state import STATE_EVERY_MS
 from receipt_writer.writer import Limits
 from tests.receipt_writer.parts import Clock, WatchedFiles, chain_file, decision, verified
@@ -210,3 +210,15 @@ async def test_a_newest_state_that_cannot_be_read_back_is_told_and_ends_no_write
         chain.write_bytes(good)
         await service.upkeep.look_once()
         assert sizes((folder / "state.json").read_bytes())["decisions"] == 1
+
+
+def test_a_state_is_written_only_after_everything_it_covers_is_on_the_medium(folder: Path) -> None:
+    """Else a power cut could leave a signed state of entries that are not there."""
+    files = WatchedFiles()
+    service = open_service(folder, files, Clock())
+    mark = len(files.calls)
+    service.writer.commit_now([Regenerate("requested"), Append("L12", decision(1)), Regenerate("requested")])
+    calls = files.since(mark)
+    service.store.close()
+    synced = [calls.index(("sync", f"{chain}.jsonl")) for chain in ("decisions", "regenerations")]
+    assert max(synced) < calls.index(("write", "state.jsonl")) < calls.index(("sync", "state.jsonl"))

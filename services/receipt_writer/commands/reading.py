@@ -166,7 +166,7 @@ def head(home: HomeOption = None, tenant: TenantOption = None, as_json: JsonOpti
 def fsck(home: HomeOption = None, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Check every line, signature, checkpoint and commit point; exit 1 when something is damaged."""
     from receipt_writer.format.schema import LAYERS
-    from receipt_writer.offline import check_chain
+    from receipt_writer.fsck import check_chain
     from receipt_writer.presentation import finding_document, print_finding, print_json
     from receipt_writer.progress import watched
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 STATE_LAYER = "L1"
 REGENERATION_LAYER = "L7"
@@ -44,7 +44,12 @@ def regeneration_draft(reason: str, state_id: int, states: Sequence[ChainState])
     return {"reason": reason, "stateId": state_id, "chains": len(states), "entries": entries}
 
 
+def states_of(fields: Mapping[str, object]) -> list[ChainState]:
+    """Return the rows of an L1 entry."""
+    rows = cast("list[dict[str, Any]]", fields["chains"])
+    return [ChainState(row["chain"], row["size"], bytes.fromhex(row["rootHash"]), row["headHash"]) for row in rows]
+
+
 def covered_sizes(fields: Mapping[str, object]) -> dict[str, int]:
     """Return how many entries of each chain an L1 entry covers, by chain name."""
-    rows = cast("list[dict[str, object]]", fields["chains"])
-    return {str(row["chain"]): cast("int", row["size"]) for row in rows}
+    return {row.chain: row.size for row in states_of(fields)}

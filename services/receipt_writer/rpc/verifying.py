@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from receipt_writer.checking import Checks, Progress
-from receipt_writer.offline import Finding
+from receipt_writer.fsck import Finding
 from receipt_writer.rpc.call import Context, unless_leaving
 from receipt_writer.rpc.messages import layer_of
 

@@ -4,8 +4,9 @@
 
 Copies of the checkpoints are in another folder.
 
-Order of one commit: write every chain, sync every chain, write the head, and only then return. `head_file` says why the
-head's own sync may come later: with the next checkpoint, or at the end.
+Order of one commit: write every chain, sync every chain, then the same for a chain whose lines are about the others',
+write the head, and only then return. `head_file` says why the head's own sync may come later: with the next checkpoint,
+or at the end.
 """
 
 import errno
@@ -149,12 +150,17 @@ class JsonlStore:
         lines = {chain: [entry.line for entry in entries] for chain, entries in batch.entries.items() if entries}
         with self._moving_head, self._final_failure("written"):
             self._require_sole_writer()
-            for chain, added in lines.items():
+            covering = {chain: added for chain, added in lines.items() if chain == batch.covering}
+            covered = {chain: added for chain, added in lines.items() if chain != batch.covering}
+            for chain, added in covered.items():
                 self._chains[chain].append(added)
             if batch.intents:
                 write_all(self._files, self._intents, b"".join(line + b"\n" for line in batch.intents))
                 self._files.sync(self._intents)
-            for chain in lines:
+            for chain in covered:
+                self._chains[chain].sync()
+            for chain, added in covering.items():  # a cut-off commit leaves no state of entries that are not there
+                self._chains[chain].append(added)
                 self._chains[chain].sync()
             self._require_owner()  # what was written to files that another took over must not be acknowledged
             for chain, added in lines.items():

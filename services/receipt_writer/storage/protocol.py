@@ -22,6 +22,7 @@ class Batch:
 
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict)  # by chain name, in id order
     intents: Sequence[bytes] = ()  # journal lines without their line break
+    covering: str = ""  # the chain whose lines are about the others': they reach the medium after all of those
 
 
 class EntryStore(Protocol):

@@ -14,7 +14,7 @@ import pytest
 
 from receipt_writer.app import open_service
 from receipt_writer.errors import LedgerBehindError, LedgerDamagedError, ReceiptError
-from receipt_writer.ledger import Append
+from receipt_writer.ledger import Append, Regenerate
 from service_runtime.errors import ServiceError
 from tests.receipt_writer.durability.faults import FailingFiles, Fault
 from tests.receipt_writer.durability.lives import LATER_MS, Inspector, Promises, first_life, second_life
@@ -88,6 +88,33 @@ async def test_old_chains_are_refused_by_the_copy_that_is_kept_outside_of_them(u
     used.require_refusal(
         LedgerBehindError, "with entry 2, but the checkpoint kept beside the chains was signed over 4 entries"
     )
+
+
+def test_a_chain_behind_the_newest_state_is_refused_when_every_other_mark_is_gone(used: Used) -> None:
+    service = open_service(used.folder, clock=Clock(LATER_MS))
+    service.writer.commit_now([Regenerate("requested")])
+    service.state.restore()
+    service.store.close()
+    (used.chains / "head.json").unlink()
+    for place in (used.folder, used.chains):
+        (place / "decisions.checkpoint").unlink()
+    shorten(chain_file(used.folder), 7)
+    used.require_refusal(LedgerBehindError, "ends with entry 7, but state 1 was signed over 8 entries of it")
+    for chain in ("state", "regenerations"):
+        (used.chains / f"{chain}.jsonl").write_bytes(b"")
+    used.require_refusal(LedgerBehindError, "The chain decisions ends with entry 7|The chain state ends with entry 0")
+
+
+def test_a_start_without_a_commit_point_over_chains_with_entries_says_so(
+    used: Used, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    (used.chains / "head.json").unlink()
+    open_service(used.folder, clock=Clock(LATER_MS)).store.close()
+    assert "head.json is missing although the chains have entries" in caplog.text
+    caplog.clear()
+    open_service(used.folder, clock=Clock(LATER_MS)).store.close()
+    assert "head.json" not in caplog.text
 
 
 @pytest.mark.parametrize("is_committed", [True, False])

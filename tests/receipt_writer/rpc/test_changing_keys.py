@@ -12,8 +12,8 @@ import pytest_asyncio
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from receipt_writer.format.policy import KeyUse
+from receipt_writer.fsck import check_chain
 from receipt_writer.listen import TcpAddress
-from receipt_writer.offline import check_chain
 from receipt_writer.storage.filesystem import OsFileSystem
 from receipt_writer.tokens import TOKENS_NAME, add_token
 from tests.receipt_writer.parts import Running, decision_request, free_port, running

@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from receipt_writer.format.schema import LAYERS
-from receipt_writer.offline import check_chain
+from receipt_writer.fsck import check_chain
 from receipt_writer.rpc.handlers import CONTRACT, PREFIX
 from receipt_writer.server import MAX_MESSAGE_BYTES
 from tests.receipt_writer.parts import Running, begin_request, decision_request, running, turn_request

@@ -11,7 +11,8 @@ import pytest_asyncio
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from receipt_writer.checking import Checks
-from receipt_writer.offline import Finding, read_policy
+from receipt_writer.fsck import Finding
+from receipt_writer.offline import read_policy
 from tests.receipt_writer.parts import Running, chain_file, decision, decision_request, running
 from tests.receipt_writer.rpc.calls import L10, L12, read_all, refusal_of, refused
 
