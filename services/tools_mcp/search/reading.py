@@ -18,6 +18,9 @@ _TITLE_CHARACTERS = 300
 _HTML_SIGNS = (b"<!doctype html", b"<html", b"<head", b"<body")
 _TEXT_TYPES = re.compile(r"text/[a-z0-9.+-]+|application/(?:[a-z0-9.+-]+\+)?(?:json|xml|yaml|javascript|x-ndjson|toml)")
 _HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
+_PARSER_ERRORS = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError, RecursionError)
+"""What parsers written for well-formed files run into, beside errors of their own."""
+
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
@@ -86,7 +89,7 @@ def _read_html(text: str, raw: Raw) -> Reading:
             include_comments=False,
         )
         known: Any = trafilatura.extract_metadata(text, default_url=raw.url or None)
-    except (LxmlError, ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError):
+    except (*_PARSER_ERRORS, LxmlError):
         return _whole(text)
     if not found:
         return _whole(text)
@@ -100,7 +103,7 @@ def _whole(text: str) -> Reading:
 
     try:
         tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=html.HTMLParser(encoding="utf-8"))
-    except (LxmlError, ValueError, AssertionError):
+    except (*_PARSER_ERRORS, LxmlError):
         return Reading(problem="has no text")
     title = " ".join("".join(tree.xpath("string(//title)")).split())
     for element in tree.xpath("//script|//style|//noscript|//template|//head"):
@@ -111,7 +114,7 @@ def _whole(text: str) -> Reading:
 
 def _read_pdf(body: bytes) -> Reading:
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
+    from pypdf.errors import DependencyError, DeprecationError, PyPdfError
 
     parts: list[str] = []
     length, count, title = 0, 0, ""
@@ -127,10 +130,10 @@ def _read_pdf(body: bytes) -> Reading:
             length += len(said)
             if length > MOST_TEXT:
                 break
-    except (PyPdfError, ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError):
+    except (*_PARSER_ERRORS, PyPdfError, DeprecationError):
         if not any(parts):
             return Reading(problem="is a PDF that cannot be read")
-    except (NotImplementedError, ImportError):  # a cipher we have no library for
+    except (NotImplementedError, DependencyError):  # a cipher we have no library for
         return Reading(problem="is a PDF with a password")
     if not any(parts):
         return Reading(title=title, problem="is a PDF without text, perhaps of scanned images")
