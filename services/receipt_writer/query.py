@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, NotPossibleYetError, RequestRefusedError
@@ -16,7 +17,8 @@ from receipt_writer.ledger import Ledger
 from receipt_writer.storage.protocol import EntryStore
 from receipt_writer.upkeep import Checkpoints
 
-_READ_AT_ONCE = 64  # lines: at most 4 MiB of memory a stream
+_READ_AT_ONCE = 64  # lines
+_HELD_BYTES = 1 << 18  # of lines that a stream holds while its caller takes them
 _HASH_MEMBER = b',"hash":"'
 _HASH_CHARACTERS = 64
 
@@ -56,6 +58,31 @@ class ConsistencyProof:
     to_root: bytes
 
 
+@dataclass(slots=True)
+class _Search:
+    """How far the search for a filter's entries is."""
+
+    ids: Iterator[int]
+    ahead: deque[int] = field(default_factory=deque)  # ids that were taken and not read yet
+    page: int = _READ_AT_ONCE  # how many to read next; long lines are read fewer at a time
+
+    def take(self, most: int) -> list[int]:
+        """Return the next ids, none only at the end."""
+        wanted = min(self.page, most)
+        self.ahead.extend(islice(self.ids, max(wanted - len(self.ahead), 0)))
+        return [self.ahead.popleft() for _ in range(min(wanted, len(self.ahead)))]
+
+    def keep(self, entries: list[StoredEntry]) -> list[StoredEntry]:
+        """Return the first of the entries that were read, as many as a stream may hold; the others are read again."""
+        left_bytes, kept = _HELD_BYTES, 0
+        while kept < len(entries) and left_bytes > 0:
+            left_bytes -= len(entries[kept].line)
+            kept += 1
+        self.ahead.extendleft(entry.id for entry in reversed(entries[kept:]))
+        self.page = min(2 * kept, _READ_AT_ONCE)
+        return entries[:kept]
+
+
 class Queries:
     """Answers about committed entries. Reads run beside the commits and never wait for them.
 
@@ -90,16 +117,16 @@ class Queries:
     async def entries(self, layer: str, wanted: Filter) -> AsyncIterator[StoredEntry]:
         """Yield the entries that a filter asks for, as of now: what is appended meanwhile is not among them.
 
-        They are found and read 64 at a time, so a stream of any length holds at most 4 MiB of lines.
+        They are found and read 64 at a time at most, and a stream of any length holds 256 KiB of lines and one more.
 
         Raises:
             RequestRefusedError: The filter does not fit the chain.
             LedgerDamagedError: A stored line is not the one that was recorded.
         """
         index = self._ledger.indexes[layer]
-        ids = index.select(replace(wanted, limit=0))
+        search = _Search(index.select(replace(wanted, limit=0)))
         left = wanted.limit or index.head.size
-        while left and (entries := await asyncio.to_thread(self._next, index, wanted, ids, left)):
+        while left and (entries := await asyncio.to_thread(self._next, index, wanted, search, left)):
             left -= len(entries)
             for entry in entries:
                 yield entry
@@ -165,10 +192,10 @@ class Queries:
         tree = index.tree
         return ConsistencyProof(consistency_path(tree, from_size, to_size), tree.root(from_size), tree.root(to_size))
 
-    def _next(self, index: ChainIndex, wanted: Filter, ids: Iterator[int], most: int) -> list[StoredEntry]:
+    def _next(self, index: ChainIndex, wanted: Filter, search: _Search, most: int) -> list[StoredEntry]:
         """Return the next entries that are wanted, none only at the end."""
-        while taken := list(islice(ids, min(_READ_AT_ONCE, most))):
-            entries = self._read(index, taken)
+        while taken := search.take(most):
+            entries = search.keep(self._read(index, taken))
             if wanted.members:
                 entries = [entry for entry in entries if index.matches(wanted, json.loads(entry.line))]
             if entries:

@@ -17,6 +17,9 @@ from receipt_writer.rpc.call import Context, unless_leaving
 MAX_MESSAGE_BYTES = 1 << 16
 """Largest request: what the longest entry has. A larger one is RESOURCE_EXHAUSTED, by its length alone: unread."""
 
+MOST_RPCS = 4_096
+"""Calls of every kind at once, those too whose request never comes; beyond it gRPC refuses, RESOURCE_EXHAUSTED."""
+
 _LEAVE_S = 0.25  # for calls that are being answered; appends were answered before, streams end themselves
 _REFLECTION_V1 = "grpc.reflection.v1.ServerReflection"
 _ASK_MS, _PATIENCE_MS = 30_000, 10_000
@@ -24,6 +27,9 @@ _OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.so_reuseport", 0),  # a second server on a port is an error, not a load balancer
     ("grpc.max_concurrent_streams", 1_000),  # of one connection; further calls wait at their client
+    # What a stream may send ahead of being read. Left to itself, gRPC lets it grow to megabytes a stream.
+    ("grpc.http2.bdp_probe", 0),
+    ("grpc.http2.lookahead_bytes", MAX_MESSAGE_BYTES),
     # A peer that went without a word is asked after half a minute and given up ten seconds later, so that its streams
     # end. A client may ask the same of this server as often, also without a call.
     ("grpc.keepalive_time_ms", _ASK_MS),
@@ -41,7 +47,7 @@ class ReceiptServer:
         """Serve what `gate` chooses; `leaving` is set when open streams are to end themselves."""
         self._names = (service_name, health.SERVICE_NAME, reflection.SERVICE_NAME)
         self._leaving = leaving
-        self._server = grpc.aio.server(interceptors=(gate,), options=_OPTIONS)
+        self._server = grpc.aio.server(interceptors=(gate,), options=_OPTIONS, maximum_concurrent_rpcs=MOST_RPCS)
         self._closing = asyncio.Event()
         self._health = _Health(self._closing)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)

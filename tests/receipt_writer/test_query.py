@@ -15,8 +15,10 @@ from receipt_writer.format.merkle import verify_consistency, verify_inclusion
 from receipt_writer.identity import chains_folder
 from receipt_writer.index import Filter
 from receipt_writer.index.columns import value_fingerprint
-from receipt_writer.ledger import Append
-from tests.receipt_writer.parts import Clock, chain_file, decision
+from receipt_writer.ledger import Append, Begin
+from receipt_writer.query import Queries
+from receipt_writer.server import MAX_MESSAGE_BYTES
+from tests.receipt_writer.parts import Clock, chain_file, decision, intent, turn
 
 FINGERPRINT_OF_DRAFT = value_fingerprint("draft")
 
@@ -146,3 +148,30 @@ async def test_the_size_of_the_newest_checkpoint_is_told(others: Service) -> Non
     assert others.queries.checkpoint_size("L12") == 0
     await others.queries.checkpoint("L12", fresh=True)
     assert others.queries.checkpoint_size("L12") == 150
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+async def test_long_lines_are_held_few_at_a_time_and_come_in_order(
+    service: Service, newest_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = [
+        {"tool": f"{n:040d}", "provider": "p" * 40, "status": "ok", "n": 1, "costMicroUsd": None} for n in range(400)
+    ]
+    for number in range(40):
+        await service.writer.begin(Begin(intent(number)))
+        await service.writer.append("L10", turn(number, tools=tools if number % 20 else []))
+    held: list[int] = []
+    real = Queries._next
+
+    def measured(queries: Queries, *words: Any) -> Any:
+        entries = real(queries, *words)
+        held.append(sum(len(entry.line) for entry in entries))
+        return entries
+
+    monkeypatch.setattr(Queries, "_next", measured)
+    found = [entry.id async for entry in service.queries.entries("L10", Filter(newest_first=newest_first))]
+    assert found == sorted(range(1, 41), reverse=newest_first)
+    assert max(held) < (1 << 18) + MAX_MESSAGE_BYTES
+    assert len(held) >= 7
+    some = Filter(newest_first=newest_first, limit=30, members=(("gateway", turn(1)["gateway"]),))
+    assert [entry.id async for entry in service.queries.entries("L10", some)] == found[:30]

@@ -16,16 +16,18 @@ from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-unty
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
-from receipt_writer import server
+from receipt_writer import rpc, server
 from receipt_writer.app import make_tenants, open_service
 from receipt_writer.errors import ListenError
 from receipt_writer.listen import TcpAddress, UnixAddress
 from receipt_writer.process import run_service
 from receipt_writer.rpc import SERVICE_NAME
+from receipt_writer.rpc.budget import Budget
 from receipt_writer.server import MAX_MESSAGE_BYTES
 from receipt_writer.upkeep import Upkeep
 from receipt_writer.writer import Limits
 from tests.receipt_writer.parts import (
+    Running,
     WatchedFiles,
     begin_request,
     chain_file,
@@ -35,6 +37,7 @@ from tests.receipt_writer.parts import (
     running,
     verified,
 )
+from tests.receipt_writer.rpc.calls import refused
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -204,6 +207,44 @@ async def test_a_full_queue_tells_when_to_come_back(folder: Path) -> None:
     assert status.details[1].Unpack(retry)
     assert (info.reason, retry.retry_delay.ToMilliseconds()) == ("QUEUE_FULL", 150)
     assert chain_file(folder).read_bytes() == b""
+
+
+async def test_a_call_beyond_those_that_may_be_open_is_told_when_to_come_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rpc, "Budget", lambda: Budget(most_calls=2))
+    async with running(folder) as one:
+        await one.stub.AppendDecision(decision_request(1))
+        watches = [one.stub.Watch(pb.WatchRequest(layer=L12)) for _ in range(2)]
+        assert [(await watch.read()).entry.id for watch in watches] == [1, 1]
+        refusal = await refused(one.stub.GetHead(pb.GetHeadRequest(layer=L12)))
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "QUEUE_FULL")
+        assert (refusal.sentence[:28], refusal.retry_ms) == ("2 calls are open already; no", 1000)
+        assert await one.health() == SERVING  # health is asked beside them
+        watches[0].cancel()
+        while await is_refused(one):
+            await one.health()
+
+
+async def is_refused(one: Running) -> bool:
+    try:
+        await one.stub.GetHead(pb.GetHeadRequest(layer=L12))
+    except grpc.aio.AioRpcError:
+        return True
+    return False
+
+
+async def test_grpc_itself_bounds_the_calls_whose_request_never_comes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "MOST_RPCS", 1)
+    async with running(folder) as one:
+        watch = health_pb2_grpc.HealthStub(one.channel).Watch(health_pb2.HealthCheckRequest())
+        assert (await watch.read()).status == SERVING
+        with pytest.raises(grpc.aio.AioRpcError) as refusal:
+            await one.stub.GetHead(pb.GetHeadRequest(layer=L12))
+        assert refusal.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        watch.cancel()
 
 
 async def test_a_failed_sync_makes_the_writer_unavailable_and_ends_it_with_status_1(folder: Path) -> None:

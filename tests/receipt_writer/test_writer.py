@@ -105,6 +105,52 @@ async def test_a_commit_takes_no_more_than_its_limit(folder: Path) -> None:
     assert [len(batch.entries["decisions"]) for batch in one.gate.batches] == [1, 16, 16, 8]
 
 
+async def test_a_commit_takes_no_more_bytes_of_requests_than_its_limit(folder: Path) -> None:
+    async with held(folder, Limits(batch_bytes=100)) as one:
+        first = asyncio.ensure_future(one.writer.append("L12", decision(0)))
+        await at_the_gate(one.gate)
+        tasks = [asyncio.ensure_future(one.writer.append("L12", decision(number), 60)) for number in range(1, 6)]
+        large = asyncio.ensure_future(one.writer.append("L12", decision(6), 1000))
+        await asyncio.sleep(0)
+        one.gate.opened.set()
+        await asyncio.gather(first, *tasks, large)
+    assert [len(batch.entries["decisions"]) for batch in one.gate.batches] == [1, 2, 2, 2]
+
+
+async def test_a_queue_that_holds_enough_bytes_refuses_until_they_are_taken(folder: Path) -> None:
+    async with held(folder, Limits(queue_bytes=100)) as one:
+        first = asyncio.ensure_future(one.writer.append("L12", decision(0), 500))
+        await at_the_gate(one.gate)
+        waiting = asyncio.ensure_future(one.writer.append("L12", decision(1), 101))
+        await asyncio.sleep(0)
+        with pytest.raises(QueueFullError, match="1 appends wait already"):
+            await one.writer.append("L12", decision(2), 1)
+        one.gate.opened.set()
+        await asyncio.gather(first, waiting)
+        assert (await one.writer.append("L12", decision(2), 1)).id == 3
+
+
+async def test_batches_that_read_old_entries_back_leave_the_loop_to_others_in_between(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with held(folder, Limits(batch=1)) as one:
+        one.gate.opened.set()
+        await one.writer.append("L12", decision(1))
+        rests: list[float] = []
+        real = asyncio.sleep
+
+        async def counted(delay_s: float) -> None:
+            rests.append(delay_s)
+            await real(0)
+
+        monkeypatch.setattr(asyncio, "sleep", counted)
+        again = [one.writer.append("L12", decision(1)) for _ in range(10)]
+        assert {entry.id for entry in await asyncio.gather(*again)} == {1}
+        await real(0)
+        assert len(rests) >= 9
+        assert min(rests) > 0
+
+
 async def test_nothing_is_acknowledged_before_it_is_synced(folder: Path) -> None:
     async with held(folder) as one:
         (task,) = await sent(one.writer, range(1))

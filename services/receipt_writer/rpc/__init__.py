@@ -8,6 +8,7 @@ from receipt_writer.checking import Checks
 from receipt_writer.query import Queries
 from receipt_writer.rotation import Rotations
 from receipt_writer.rpc.appending import Appending
+from receipt_writer.rpc.budget import Budget
 from receipt_writer.rpc.changing_keys import ChangingKeys
 from receipt_writer.rpc.handlers import CONTRACT, Behaviour, make_handlers
 from receipt_writer.rpc.reading import Reading
@@ -56,11 +57,11 @@ def make_gate(tenants: Tenants[Served], leaving: asyncio.Event) -> TenantGate[Se
 
     Open streams end themselves once `leaving` is set.
     """
-    checks = Checks()
-    return TenantGate(tenants, lambda served: make_handlers(_behaviours(served, checks, leaving)))
+    budget = Budget()
+    return TenantGate(tenants, lambda served: make_handlers(_behaviours(served, leaving, budget), budget))
 
 
-def _behaviours(served: Served, checks: Checks, leaving: asyncio.Event) -> dict[str, Behaviour]:
+def _behaviours(served: Served, leaving: asyncio.Event, budget: Budget) -> dict[str, Behaviour]:
     appending = Appending(served.writer)
     keys = ChangingKeys(served.rotations)
     reading = Reading(served.queries, served.state, leaving)
@@ -69,7 +70,7 @@ def _behaviours(served: Served, checks: Checks, leaving: asyncio.Event) -> dict[
         "AppendTurn": appending.append_turn,
         "AppendDecision": appending.append_decision,
         "Append": appending.append,
-        "AppendStream": Streaming(served.writer, leaving).append_stream,
+        "AppendStream": Streaming(served.writer, leaving, budget).append_stream,
         "GetEntry": reading.get_entry,
         "ListEntries": reading.list_entries,
         "GetHead": reading.get_head,
@@ -80,5 +81,5 @@ def _behaviours(served: Served, checks: Checks, leaving: asyncio.Event) -> dict[
         "GetState": reading.get_state,
         "RotateKey": keys.rotate_key,
         "RevokeKey": keys.revoke_key,
-        "VerifyChain": Verifying(checks, served.folder, leaving).verify_chain,
+        "VerifyChain": Verifying(Checks(), served.folder, leaving).verify_chain,
     }

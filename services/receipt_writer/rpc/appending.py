@@ -22,16 +22,16 @@ class Appending:
 
     async def append_turn(self, request: pb.AppendTurnRequest, _: Context) -> pb.AppendTurnResponse:
         """Record a turn."""
-        entry = await self._writer.append("L10", turn_draft(request.draft))
+        entry = await self._writer.append("L10", turn_draft(request.draft), request.ByteSize())
         return pb.AppendTurnResponse(entry=entry_message(entry))
 
     async def append_decision(self, request: pb.AppendDecisionRequest, _: Context) -> pb.AppendDecisionResponse:
         """Record a model call."""
-        entry = await self._writer.append("L12", decision_draft(request.draft))
+        entry = await self._writer.append("L12", decision_draft(request.draft), request.ByteSize())
         return pb.AppendDecisionResponse(entry=entry_message(entry))
 
     async def append(self, request: pb.AppendRequest, _: Context) -> pb.AppendResponse:
         """Record a draft of any layer that callers write."""
         layer, draft = json_draft(request)
-        entry = await self._writer.append(layer, draft)
+        entry = await self._writer.append(layer, draft, request.ByteSize())
         return pb.AppendResponse(entry=entry_message(entry))

@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError, Message
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from receipt_writer.errors import ReceiptError, RequestRefusedError
+from receipt_writer.rpc.budget import Budget
 from receipt_writer.rpc.call import Context
 from receipt_writer.rpc.messages import about_request
 from receipt_writer.status import DETAILS_KEY, status_code, status_of
@@ -33,13 +34,15 @@ _MAKERS = {
 }
 
 
-def make_handlers(behaviours: Mapping[str, Behaviour]) -> dict[str, Handler]:
+def make_handlers(behaviours: Mapping[str, Behaviour], budget: Budget) -> dict[str, Handler]:
     """Return a handler for every RPC of the contract, by its path; `behaviours` go by the RPC's name.
+
+    A call that `budget` has no room for is refused, with the time after which it makes sense to try again.
 
     Raises:
         KeyError: An RPC of the contract has no behaviour.
     """
-    return {f"{PREFIX}{one.name}": _handler(one, behaviours[one.name]) for one in CONTRACT.methods}
+    return {f"{PREFIX}{one.name}": _handler(one, behaviours[one.name], budget) for one in CONTRACT.methods}
 
 
 def refusing_handler(path: str, refusal: ReceiptError) -> Handler | None:
@@ -49,7 +52,7 @@ def refusing_handler(path: str, refusal: ReceiptError) -> Handler | None:
     async def behaviour(_: Any, __: Context) -> None:
         raise refusal
 
-    return _handler(method, behaviour) if method else None
+    return _handler(method, behaviour, Budget()) if method else None
 
 
 async def refuse(context: Context, error: ReceiptError, about: Mapping[str, str]) -> None:
@@ -58,24 +61,25 @@ async def refuse(context: Context, error: ReceiptError, about: Mapping[str, str]
     await context.abort(status_code(error), str(error), ((DETAILS_KEY, details),))
 
 
-def _handler(method: MethodDescriptor, behaviour: Behaviour) -> Handler:
+def _handler(method: MethodDescriptor, behaviour: Behaviour, budget: Budget) -> Handler:
     streams = method.client_streaming, method.server_streaming
     request_kind, response_kind = (getattr(pb, kind.name) for kind in (method.input_type, method.output_type))
     return _MAKERS[streams](
-        _told_precisely(behaviour),
+        _told_precisely(behaviour, budget),
         request_deserializer=_strict(request_kind),
         response_serializer=response_kind.SerializeToString,
     )
 
 
-def _told_precisely(behaviour: Behaviour) -> Behaviour:
+def _told_precisely(behaviour: Behaviour, budget: Budget) -> Behaviour:
     async def answer(request: Any, context: Context) -> Message | None:
         try:
             if request is None:
                 raise RequestRefusedError(
                     "The bytes of the request are not a message of this contract; nothing was done."
                 )
-            return await behaviour(request, context)
+            with budget.a_call():
+                return await behaviour(request, context)
         except ReceiptError as error:
             await refuse(context, error, about_request(request))
             return None

@@ -13,6 +13,7 @@ from grpc.aio import EOF
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from receipt_writer.errors import QueueFullError, ReceiptError, RequestRefusedError, WriterStoppedError
 from receipt_writer.ledger import Append, Command, Outcome, Started
+from receipt_writer.rpc.budget import STREAM_BYTES, Budget
 from receipt_writer.rpc.call import Context
 from receipt_writer.rpc.messages import begin_of, decision_draft, entry_message, json_draft, turn_draft
 from receipt_writer.status import status_of
@@ -21,6 +22,7 @@ from receipt_writer.writer import Writer
 WINDOW = 128
 """Items of one stream that may be without an answer; beyond it the stream is not read (flow control)."""
 
+_ANSWER_BYTES = 1_024  # what an answer has beyond its request, roughly
 _LEAVING = "The writer is shutting down; send what was not answered when it is back."
 
 
@@ -29,12 +31,13 @@ class _Item:
     """One request's place in the row."""
 
     tag: int
+    size_bytes: int
     row: "_Row"
-    outcome: Outcome | None = None
+    answer: pb.AppendStreamResponse | None = None  # the entry itself, with all its members, is not kept
 
     def tell(self, outcome: Outcome) -> None:
         """Take the outcome; wake the sender when it is this item's turn."""
-        self.outcome = outcome
+        self.answer = _response(self.tag, outcome)
         if self.row.items and self.row.items[0] is self:
             self.row.ready.set()
 
@@ -47,13 +50,20 @@ class _Row:
     ready: asyncio.Event = field(default_factory=asyncio.Event)  # the oldest has its outcome, or nothing more comes
     room: asyncio.Event = field(default_factory=asyncio.Event)  # an item was answered
     is_complete: bool = False  # nothing more comes
+    held_bytes: int = 0  # what the items have: their requests, or about as much in answers
+
+    def is_full(self, budget: Budget) -> bool:
+        """Whether the stream has to wait for an answer of its own to be taken."""
+        if len(self.items) >= WINDOW or self.held_bytes >= STREAM_BYTES:
+            return True
+        return budget.is_spent and bool(self.items)
 
 
 class Streaming:
     """AppendStream."""
 
-    def __init__(self, writer: Writer, leaving: asyncio.Event) -> None:
-        self._writer, self._leaving = writer, leaving
+    def __init__(self, writer: Writer, leaving: asyncio.Event, budget: Budget) -> None:
+        self._writer, self._leaving, self._budget = writer, leaving, budget
 
     async def append_stream(self, _: object, context: Context) -> None:
         """Take items and answer them until the caller half-closes, or the writer leaves.
@@ -72,6 +82,8 @@ class Streaming:
         finally:
             leaving.cancel()
             taking.cancel()
+            self._budget.give_back(row.held_bytes)
+            row.held_bytes = 0
         if self._leaving.is_set() and taking.cancelled():
             raise WriterStoppedError(_LEAVING)
         taking.result()
@@ -88,10 +100,12 @@ class Streaming:
                     raise RequestRefusedError(
                         "A message of the stream is not one of this contract; nothing of it was read."
                     )
-                item = _Item(request.tag, row)
+                item = _Item(request.tag, request.ByteSize() + _ANSWER_BYTES, row)
                 row.items.append(item)
+                row.held_bytes += item.size_bytes
+                self._budget.take(item.size_bytes)
                 await self._submit(item, request)
-                while len(row.items) >= WINDOW:
+                while row.is_full(self._budget):
                     row.room.clear()
                     await row.room.wait()
         finally:
@@ -103,7 +117,7 @@ class Streaming:
             command = _command(request)
             while True:
                 try:
-                    self._writer.submit(command, item.tell)
+                    self._writer.submit(command, item.tell, item.size_bytes)
                 except QueueFullError:
                     if len(item.row.items) == 1:  # nothing of this stream is under way, so nothing to wait for
                         raise
@@ -120,9 +134,11 @@ class Streaming:
     async def _answer(self, row: _Row, context: Context) -> None:
         items = row.items
         while True:
-            while items and (outcome := items[0].outcome) is not None:
-                await context.write(_response(items[0].tag, outcome))
-                items.popleft()
+            while items and (answer := items[0].answer) is not None:
+                await context.write(answer)
+                size_bytes = items.popleft().size_bytes
+                row.held_bytes -= size_bytes
+                self._budget.give_back(size_bytes)
                 row.room.set()
             if row.is_complete and not items:
                 return

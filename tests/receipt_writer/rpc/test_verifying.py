@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import grpc
@@ -10,9 +11,12 @@ import pytest
 import pytest_asyncio
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
+from receipt_writer import checking
 from receipt_writer.checking import Checks
 from receipt_writer.fsck import Finding
 from receipt_writer.offline import read_policy
+from receipt_writer.storage.filesystem import OsFileSystem
+from receipt_writer.tokens import TOKENS_NAME, add_token
 from tests.receipt_writer.parts import Running, chain_file, decision, decision_request, running
 from tests.receipt_writer.rpc.calls import L10, L12, read_all, refusal_of, refused
 
@@ -157,3 +161,33 @@ async def test_a_layer_that_is_none_is_refused(live: Running) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as ending:
         await live.stub.VerifyChain(pb.VerifyChainRequest()).read()
     assert ending.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_checks_of_one_tenant_do_not_take_the_places_of_another(
+    live: Running, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Path] = []
+    all_begun, go = asyncio.Event(), asyncio.Event()
+
+    @asynccontextmanager
+    async def waiting(where: Path, _: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        begun.append(where)
+        if len(begun) == 3:
+            all_begun.set()
+        await go.wait()
+        yield nothing()
+
+    async def nothing() -> AsyncIterator[bytes]:
+        for line in (b"[1, 1]",):
+            yield line
+
+    monkeypatch.setattr(checking, "_started", waiting)
+    token = add_token(OsFileSystem(), folder / TOKENS_NAME, "acme", 0)
+    request, metadata = pb.VerifyChainRequest(layer=L12), (("authorization", f"Bearer {token}"),)
+    streams = [live.stub.VerifyChain(request) for _ in range(2)]
+    streams.append(live.stub.VerifyChain(request, metadata=metadata))
+    reading = [asyncio.ensure_future(stream.read()) for stream in streams]
+    await asyncio.wait_for(all_begun.wait(), 20)
+    go.set()
+    assert [answer.progress.done_bytes for answer in await asyncio.gather(*reading)] == [1, 1, 1]
+    assert sorted(begun) == [folder, folder, folder / "tenants" / "acme"]
