@@ -3,7 +3,8 @@
     {"tokens":[{"tokenHash":"<SHA-256, hex>","tenantId":"acme","addedAtIso":"2026-01-31T08:00:00.000Z"}]}
 
 A token is 256 random bits, so its plain hash cannot be guessed back. The file is read again when it has changed, so a
-token that is added or revoked counts from the next call on; a stream that is open already goes on.
+token that is added or revoked counts from the next call on; a stream that is open already goes on. Commands that change
+it take their turns, by the lock of a file beside it: a token that was printed is never lost to another command.
 """
 
 import hmac
@@ -12,7 +13,9 @@ import logging
 import os
 import secrets
 import stat
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +33,8 @@ _log = logging.getLogger(__name__)
 _PREFIX = "prt_"  # so that a scanner for leaked secrets, and a person, knows what it is
 _TOKEN_BYTES = 32
 _OTHERS = 0o077
+_PATIENCE_S = 10.0
+_POLL_S = 0.01
 
 
 @dataclass(frozen=True)
@@ -101,11 +106,13 @@ def add_token(files: FileSystem, path: Path, tenant_id: str, now_ms: int) -> str
     """Make a new token for a tenant (see `require_tenant_id`) and return it; nobody can read it anywhere later.
 
     Raises:
-        SetupError: The file is broken, can be read by others, or cannot be written.
+        SetupError: The file is broken, can be read by others, or cannot be written; or other commands change it all the
+            time.
     """
     token = _PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
     row = TokenRow(sha256_hex(token.encode()), tenant_id, iso_from_ms(now_ms))
-    _write(files, path, [*read_tokens(files, path), row])
+    with _turn(files, path):
+        _write(files, path, [*read_tokens(files, path), row])
     return token
 
 
@@ -117,14 +124,22 @@ def revoke_tokens(files: FileSystem, path: Path, wanted: str) -> list[TokenRow]:
     Raises:
         SetupError: As `add_token`.
     """
-    rows = read_tokens(files, path)
+    if not path.exists():
+        return []
+    with _turn(files, path):
+        rows = read_tokens(files, path)
+        gone = _named(rows, wanted)
+        if gone:
+            _write(files, path, [row for row in rows if row not in gone])
+    return gone
+
+
+def _named(rows: Sequence[TokenRow], wanted: str) -> list[TokenRow]:
     token_hash = sha256_hex(wanted.encode())
     gone = [row for row in rows if row.token_hash == token_hash]
     gone = gone or [row for row in rows if row.tenant_id == wanted]
-    if not gone and len(wanted) >= 8:  # noqa: PLR2004 -- what the sentence above says
+    if not gone and len(wanted) >= 8:  # noqa: PLR2004 -- what `revoke_tokens` says
         gone = [row for row in rows if row.token_hash.startswith(wanted)]
-    if gone:
-        _write(files, path, [row for row in rows if row not in gone])
     return gone
 
 
@@ -142,6 +157,25 @@ def read_tokens(files: FileSystem, path: Path) -> list[TokenRow]:
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {_reason(error)}.") from error
     return _rows_of(content)
+
+
+@contextmanager
+def _turn(files: FileSystem, path: Path) -> Iterator[None]:
+    """Let no other command change the file during the block; the lock ends with the process, however that ends."""
+    beside = path.with_name(f".{path.name}.lock")  # the token file itself is replaced, so its lock would be lost
+    try:
+        handle = files.open(beside)
+    except OSError as error:
+        raise SetupError(f"{beside} cannot be opened: {_reason(error)}.") from error
+    try:
+        deadline = time.monotonic() + _PATIENCE_S
+        while not files.lock(handle):
+            if time.monotonic() > deadline:
+                raise SetupError(f"Another command is changing {path}; try again when it has ended.")
+            time.sleep(_POLL_S)
+        yield
+    finally:
+        files.close(handle)
 
 
 def _write(files: FileSystem, path: Path, rows: Sequence[TokenRow]) -> None:

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import errno
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from receipt_writer import tokens as tokens_module
 from receipt_writer.errors import RequestRefusedError
 from receipt_writer.format.digest import sha256_hex
 from receipt_writer.storage.filesystem import OsFileSystem
@@ -24,6 +26,32 @@ def path(tmp_path: Path) -> Path:
 
 def add(path: Path, tenant_id: str) -> str:
     return add_token(FILES, path, tenant_id, START_MS)
+
+
+def test_commands_that_add_tokens_at_the_same_time_lose_none(path: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        tokens = list(threads.map(lambda number: add(path, f"tenant-{number}"), range(40)))
+    assert [Tokens(path).tenant_of(token) for token in tokens] == [f"tenant-{number}" for number in range(40)]
+
+
+def test_tokens_are_taken_away_and_added_at_the_same_time_and_each_change_counts(path: Path) -> None:
+    leaving = [add(path, f"leaving-{number}") for number in range(10)]
+    with ThreadPoolExecutor(8) as threads:
+        gone = [threads.submit(revoke_tokens, FILES, path, token) for token in leaving]
+        added = [threads.submit(add, path, f"coming-{number}") for number in range(10)]
+    assert [len(one.result()) for one in gone] == [1] * 10
+    assert {row.tenant_id for row in read_tokens(FILES, path)} == {f"coming-{number}" for number in range(10)}
+    assert len(added) == 10
+
+
+def test_a_command_that_never_gets_its_turn_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens_module, "_PATIENCE_S", 0)
+    handle = FILES.open(path.with_name(".tokens.json.lock"))
+    assert FILES.lock(handle)
+    with pytest.raises(SetupError, match="Another command is changing"):
+        add(path, "acme")
+    FILES.close(handle)
+    add(path, "acme")
 
 
 def test_a_token_leads_to_its_tenant_and_no_other_text_does(path: Path) -> None:
