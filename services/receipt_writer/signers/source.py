@@ -1,5 +1,7 @@
 """Where a process takes its keys from: files by default, a passphrase for them, or seeds from the environment."""
 
+import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +16,7 @@ from receipt_writer.storage.filesystem import FileSystem
 KEY_NAMES: Mapping[Use, str] = MappingProxyType({"entry": "entry.key", "checkpoint": "checkpoint.key"})
 """The key files of a ledger, by use."""
 
+_OTHERS = 0o077
 _PREFIX = "PROMETHEUS_"
 _PASSPHRASE = "RECEIPTS_PASSPHRASE"  # noqa: S105 -- the variable's name
 
@@ -43,7 +46,7 @@ def key_source(get: Callable[[str], str | None], passphrase_file: Path | None = 
     A passphrase file, such as a mounted secret, comes before the variable; a line break at its end is no part of it.
 
     Raises:
-        KeyFileError: The passphrase file cannot be read or is empty.
+        KeyFileError: The passphrase file cannot be read, can be read by others, is no plain file, or is empty.
     """
     secret = (get(_PASSPHRASE) or "").encode()
     if passphrase_file is not None:
@@ -58,10 +61,25 @@ def key_source(get: Callable[[str], str | None], passphrase_file: Path | None = 
 
 def _read_passphrase(path: Path) -> bytes:
     try:
-        secret = path.read_bytes().removesuffix(b"\n").removesuffix(b"\r")
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe must not hang the start
+        try:
+            _require_private(path, os.fstat(handle))
+            with os.fdopen(handle, "rb", closefd=False) as file:
+                secret = file.read().removesuffix(b"\n").removesuffix(b"\r")
+        finally:
+            os.close(handle)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise KeyFileError(f"The passphrase file {path} cannot be read: {reason}.") from error
     if not secret:
         raise KeyFileError(f"The passphrase file {path} is empty; write the passphrase into it.")
     return secret
+
+
+def _require_private(path: Path, status: os.stat_result) -> None:
+    """Accept what a key file must be, too: a plain file that its owner alone can read."""
+    if not stat.S_ISREG(status.st_mode):
+        raise KeyFileError(f"The passphrase file {path} is no plain file; name one.")
+    if status.st_mode & _OTHERS:
+        mode = stat.S_IMODE(status.st_mode)
+        raise KeyFileError(f"{path} has mode {mode:04o}, so others could read the passphrase; run: chmod 600 {path}")

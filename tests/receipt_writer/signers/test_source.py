@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -37,16 +38,41 @@ def test_the_settings_name_passphrase_and_seeds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"from a file", b"from a file\n", b"from a file\r\n"])
 def test_a_passphrase_file_comes_before_the_variable(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "secret").write_bytes(content)
+    write_secret(tmp_path, content)
     assert key_source(told, tmp_path / "secret").passphrase == Passphrase(b"from a file")
 
 
 def test_a_passphrase_file_that_is_missing_or_empty_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyFileError, match="cannot be read: no such file"):
         key_source(told, tmp_path / "secret")
-    (tmp_path / "secret").write_bytes(b"\n")
+    write_secret(tmp_path, b"\n")
     with pytest.raises(KeyFileError, match="is empty"):
         key_source(told, tmp_path / "secret")
+
+
+def write_secret(folder: Path, content: bytes) -> Path:
+    path = folder / "secret"
+    path.touch(0o600)
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o610])
+def test_a_passphrase_file_that_others_could_read_is_refused_as_a_key_file_is(tmp_path: Path, mode: int) -> None:
+    path = write_secret(tmp_path, b"from a file")
+    path.chmod(mode)
+    with pytest.raises(KeyFileError, match=rf"mode {mode:04o}.*run: chmod 600 {path}"):
+        key_source(told, path)
+    path.chmod(0o400)
+    assert key_source(told, path).passphrase == Passphrase(b"from a file")
+
+
+def test_a_passphrase_comes_from_a_plain_file_only_and_a_pipe_hangs_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    (tmp_path / "folder").mkdir(0o700)
+    for name in ("pipe", "folder"):
+        with pytest.raises(KeyFileError, match="is no plain file"):
+            key_source(told, tmp_path / name)
 
 
 def test_a_tenants_keys_are_files_of_its_own(tmp_path: Path) -> None:
