@@ -115,7 +115,7 @@ def open_service(
         ledger = Ledger(indexes.values(), signers["entry"], host)
         writer = Writer(ledger, store, clock, limits or Limits())
         store.change_signer(signers["entry"])
-        abandoned = settle(ledger, store, clock)
+        abandoned = settle(ledger, store, clock, trust)
         end_rotations(identity, signers)
         key_log = KeyLog(ledger, store, clock, trust)
         key_log.begin(signers)

@@ -14,6 +14,11 @@ FORM = "v2"
 DEFAULT_DEADLINE_MS = 3_600_000
 """One hour: how long a turn may be silent when its caller names no deadline."""
 
+MOST_DEADLINE_MS = 604_800_000
+"""Seven days: how long a turn may be silent at most."""
+MOST_OPEN_TURNS = 10_000
+"""How many turns may be open at once."""
+
 
 @dataclass(frozen=True)
 class Intent:
@@ -87,11 +92,11 @@ def check_intent(intent: Intent) -> None:
     """Accept an intent only when an interrupted entry could be made of it later, since nobody is asked then.
 
     Raises:
-        SchemaError: A member breaks the L10 table, or the deadline is negative.
+        SchemaError: A member breaks the L10 table, or the deadline is negative or more than seven days.
         EncodingError: A string is too long.
     """
-    if intent.deadline_ms < 0:
-        raise SchemaError("deadlineMs", "a number of milliseconds, 0 for the default")
+    if not 0 <= intent.deadline_ms <= MOST_DEADLINE_MS:
+        raise SchemaError("deadlineMs", f"a number of milliseconds up to {MOST_DEADLINE_MS}, 0 for the default")
     check_draft(TURN_LAYER, FORM, interrupted_draft(intent, DecisionSpan()))
 
 
@@ -135,7 +140,7 @@ def decode_intent(line: bytes) -> Intent | None:
             input_hash=members["inputHash"],
             commitment=members["commitment"],
             model_id=members["modelId"],
-            deadline_ms=members["deadlineMs"],
+            deadline_ms=min(members["deadlineMs"], MOST_DEADLINE_MS),  # a former version took any
             started_at_ms=members["startedAtMs"],
             host=members["host"],
         )

@@ -11,9 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from receipt_writer.errors import AlreadyRecordedError, DraftRefusedError, NotPossibleYetError, ReceiptError
+from receipt_writer.errors import (
+    AlreadyRecordedError,
+    DraftRefusedError,
+    NotPossibleYetError,
+    ReceiptError,
+)
 from receipt_writer.format.chain import Head, head_after, next_entry
-from receipt_writer.format.entry import Entry
+from receipt_writer.format.entry import Entry, check_draft
 from receipt_writer.format.errors import EncodingError, SchemaError
 from receipt_writer.format.merkle import leaf_hash
 from receipt_writer.format.schema import LAYERS
@@ -33,10 +38,10 @@ from receipt_writer.intents import (
     Intent,
     agrees_with_entry,
     check_intent,
-    encode_intent,
     interrupted_draft,
     is_late_report,
 )
+from receipt_writer.open_turns import NO_ROWS, OpenTurns
 from receipt_writer.storage.protocol import Batch, Mark
 
 DECISION_LAYER = "L12"
@@ -96,6 +101,8 @@ class Plan:
     outcomes: list[Outcome] = field(default_factory=list)
     entries: dict[str, list[Entry]] = field(default_factory=dict)  # by layer name
     begun: dict[str, Intent] = field(default_factory=dict)
+    rows: dict[str, bytes] = field(default_factory=dict)  # the journal's, of the turns that begin
+    open_rows: list[bytes] | None = None  # all that still matter, when the journal is to be shortened
     heads: dict[str, Head] = field(default_factory=dict)
     recorded: dict[tuple[str, str], Entry] = field(default_factory=dict)  # by layer name and idempotency key
 
@@ -107,7 +114,7 @@ class Plan:
     def batch(self) -> Batch:
         """Return what the store must make durable."""
         by_chain = {LAYERS[layer].chain: entries for layer, entries in self.entries.items()}
-        return Batch(by_chain, [encode_intent(intent) for intent in self.begun.values()], LAYERS[STATE_LAYER].chain)
+        return Batch(by_chain, list(self.rows.values()), self.open_rows, LAYERS[STATE_LAYER].chain)
 
 
 OPEN_LAYERS = tuple(name for name, layer in LAYERS.items() if layer.form(FORM).idempotency_key)
@@ -119,7 +126,7 @@ class Ledger:
 
     Attributes:
         indexes: What is known of each chain, by layer name.
-        intents: The turns that began and have not reported, by turn id.
+        turns: The turns that began and have not reported.
         signer: The entry key that signs from the next plan on.
         host: The process whose child this writer is, "" when it serves whoever connects.
     """
@@ -127,7 +134,7 @@ class Ledger:
     def __init__(self, indexes: Iterable[ChainIndex], signer: Signer, host: str = "") -> None:
         """Start from replayed chains; `host` names the process whose child this writer is, if it is one."""
         self.indexes: dict[str, ChainIndex] = {index.layer.name: index for index in indexes}
-        self.intents: dict[str, Intent] = {}
+        self.turns = OpenTurns(self.indexes[TURN_LAYER].origin)
         self.signer, self.host = signer, host
         self._conditions = {TURN_LAYER: self._require_begun, REVIEW_LAYER: self._require_decision}
 
@@ -139,31 +146,46 @@ class Ledger:
                 plan.outcomes.append(self._outcome(plan, command, now_ms, recall))
             except ReceiptError as refusal:
                 plan.outcomes.append(refusal)
+        if plan.is_new:
+            reported = {str(entry.fields["turnId"]) for entry in plan.entries.get(TURN_LAYER, ())}
+            plan.open_rows = self.turns.rows_after(plan.rows, reported)
         return plan
 
     def apply(self, plan: Plan) -> None:
         """Take over a plan whose batch is durable."""
-        self.intents.update(plan.begun)
+        self.turns.begin(plan.begun, plan.rows, None if plan.open_rows is None else len(plan.open_rows))
         for layer, entries in plan.entries.items():
             index = self.indexes[layer]
             for entry in entries:
                 index.add(entry.fields, entry.line, head_after(entry))
                 if layer == TURN_LAYER:
-                    self.intents.pop(index.key_of(entry.fields), None)
+                    self.turns.close(index.key_of(entry.fields))
 
-    def restore_intents(self, intents: Iterable[Intent]) -> list[Intent]:
+    def change_signer(self, signer: Signer) -> None:
+        """Sign with another entry key from the next plan on; the rows of the open turns are signed anew."""
+        self.signer = signer
+        self.turns.sign_again(signer)
+
+    def restore_intents(self, intents: Iterable[Intent], rows: Mapping[str, bytes] = NO_ROWS) -> list[Intent]:
         """Take over the journal at start; return the turns that nobody will report any more.
+
+        `rows` are those that the present key signed, by turn id; the others are signed anew.
 
         Those are all that have not reported, except when the very host that began them has started this writer again:
         its turns still run, and its report must not find an `interrupted` entry in its place.
         """
         turns = self.indexes[TURN_LAYER]
-        self.intents = {one.turn_id: one for one in intents if turns.id_of(one.turn_id) is None}
+        self.turns.restore([one for one in intents if turns.id_of(one.turn_id) is None], self.signer, rows)
         return [one for one in self.intents.values() if not one.host or one.host != self.host]
 
+    @property
+    def intents(self) -> Mapping[str, Intent]:
+        """The turns that began and have not reported, by turn id."""
+        return self.turns.intents
+
     def silent_turns(self, now_ms: int) -> list[Intent]:
-        """Return the turns that are past their deadline."""
-        return [intent for intent in self.intents.values() if intent.is_silent_at(now_ms)]
+        """Return the turns that are past their deadline, and those that nobody will report any more."""
+        return self.turns.silent_at(now_ms)
 
     def marks(self) -> dict[str, Mark]:
         """Return how far each chain reaches, by chain name."""
@@ -183,6 +205,10 @@ class Ledger:
 
     def _begin(self, plan: Plan, asked: Intent, now_ms: int, recall: Recall) -> Started:
         turn_id = asked.turn_id
+        try:
+            check_intent(asked)
+        except (SchemaError, EncodingError) as error:
+            raise DraftRefusedError(f"The start of turn {turn_id[:40]!r} was refused: {error}") from error
         entry = self._recorded(plan, TURN_LAYER, turn_id, recall)
         if entry:
             if not agrees_with_entry(asked, entry.fields):
@@ -193,11 +219,9 @@ class Ledger:
             if replace(known, started_at_ms=0, host="") != asked:
                 raise _taken("turnId", turn_id, "began")
             return Started(known.started_at_ms)
-        try:
-            check_intent(asked)
-        except (SchemaError, EncodingError) as error:
-            raise DraftRefusedError(f"The start of turn {turn_id[:40]!r} was refused: {error}") from error
+        self.turns.require_room(plan.begun)
         plan.begun[turn_id] = replace(asked, started_at_ms=now_ms, host=self.host)
+        plan.rows[turn_id] = self.turns.row(plan.begun[turn_id], self.signer)
         return Started(now_ms)
 
     def _append(self, plan: Plan, command: Append, now_ms: int, recall: Recall) -> Entry:
@@ -205,6 +229,8 @@ class Ledger:
         index = self.indexes[layer]
         key = index.key_of(draft)
         earlier = self._recorded(plan, layer, key, recall) if key else None
+        if earlier:
+            _require_fit(layer, draft)  # before it is compared: in Python, 1 and true are equal
         if earlier and not is_late_report(earlier.draft, draft):
             if earlier.draft != draft:
                 raise _taken(" and ".join(index.key_members), key, "was recorded")
@@ -284,6 +310,13 @@ class Ledger:
             head = plan.heads[layer]
             states.append(ChainState(index.layer.chain, head.size, frontier.root(), head.hash))
         return states
+
+
+def _require_fit(layer: str, draft: Mapping[str, object]) -> None:
+    try:
+        check_draft(layer, FORM, draft)
+    except (SchemaError, EncodingError) as error:
+        raise DraftRefusedError(f"The draft was refused: {error}") from error
 
 
 def _taken(member: str, key: str, what: str) -> AlreadyRecordedError:

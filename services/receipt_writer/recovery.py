@@ -12,14 +12,16 @@ from receipt_writer.format.schema import LAYERS
 from receipt_writer.format.state import STATE_LAYER
 from receipt_writer.identity import Identity, LedgerName
 from receipt_writer.index import ChainIndex, Rows
-from receipt_writer.intents import Intent, decode_intent, encode_intent
+from receipt_writer.intents import TURN_LAYER, Intent
+from receipt_writer.journal import read_journal
 from receipt_writer.ledger import Interrupt, Ledger
 from receipt_writer.replay import adopt_kept, read_checkpoint, replay_chain, require_copy
 from receipt_writer.storage.protocol import EntryStore
 from receipt_writer.trust import Trust, first_keys, judged_trust
-from receipt_writer.writer import Clock, Writer
+from receipt_writer.writer import Clock, Limits, Writer
 
 _log = logging.getLogger(__name__)
+_MOST_AT_START = 1024  # turns; a start is somebody's first prompt
 
 
 def trust_of(store: EntryStore, identity: Identity) -> Trust:
@@ -91,34 +93,53 @@ def checkpoint_keys(trust: Trust, chain: str) -> list[bytes]:
     return [key.public_key for key in trust.keys(chain) if key.use == "checkpoint" and key.to_id is None]
 
 
-def settle(ledger: Ledger, store: EntryStore, clock: Clock) -> list[Intent]:
+def settle(ledger: Ledger, store: EntryStore, clock: Clock, trust: Trust) -> list[Intent]:
     """End the recovery; return the turns that nobody will report any more.
 
     Raises:
         StorageFailedError: The medium refused.
     """
-    journal = [decode_intent(line) for line in store.intents()]
-    intents = [intent for intent in journal if intent]
-    if len(intents) < len(journal):
-        _log.warning("%d damaged lines of the intent journal were left out.", len(journal) - len(intents))
-    abandoned = ledger.restore_intents(intents)
-    remaining = [encode_intent(intent) for intent in ledger.intents.values()]
-    for report in store.settle(ledger.marks(), remaining, clock()):
+    turns = ledger.indexes[TURN_LAYER]
+    journal = read_journal(
+        store.intents(),
+        turns.origin,
+        trust.journal_keys(),
+        lambda turn_id: turns.id_of(turn_id) is not None,
+        takes_unsigned=not store.has_signed_intents(),
+    )
+    if journal.unsigned:
+        _log.warning(
+            "%d rows of the intent journal are a former version's and unsigned; they were believed this once.",
+            journal.unsigned,
+        )
+    abandoned = ledger.restore_intents(journal.intents.values(), journal.rows)
+    for report in store.settle(ledger.marks(), ledger.turns.rows(), clock(), journal.refused):
         _log.warning("%s", report)
     return abandoned
 
 
 def record_interrupted(writer: Writer, abandoned: Sequence[Intent]) -> None:
-    """Record the turns that nobody will report any more.
+    """Record the turns that nobody will report any more; of very many the rest is left to the upkeep.
 
     Raises:
         StorageFailedError: The medium refused.
     """
-    for outcome in writer.commit_now([Interrupt(intent) for intent in abandoned]):
-        if isinstance(outcome, ReceiptError):
-            _log.warning("A turn that never reported could not be recorded: %s", outcome)
-        elif isinstance(outcome, Entry):
-            _log.warning("Entry %d records a turn that never reported as interrupted.", outcome.id)
+    recorded = list[Entry]()
+    size = Limits().batch
+    for start in range(0, min(len(abandoned), _MOST_AT_START), size):
+        for outcome in writer.commit_now([Interrupt(intent) for intent in abandoned[start : start + size]]):
+            if isinstance(outcome, ReceiptError):
+                _log.warning("A turn that never reported could not be recorded: %s", outcome)
+            elif isinstance(outcome, Entry):
+                recorded.append(outcome)
+    writer.ledger.turns.abandoned.update(intent.turn_id for intent in abandoned[_MOST_AT_START:])
+    if len(recorded) == 1:
+        _log.warning("Entry %d records a turn that never reported as interrupted.", recorded[0].id)
+    elif recorded:
+        _log.warning(
+            "Entries %d to %d record %d turns that never reported as interrupted; %d more follow.",
+            *(recorded[0].id, recorded[-1].id, len(recorded), len(writer.ledger.turns.abandoned)),
+        )
 
 
 def _reader(store: EntryStore, chain: str) -> ReadLine:

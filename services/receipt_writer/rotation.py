@@ -230,7 +230,8 @@ class Rotations:
         except KeyFileError as error:
             raise StorageFailedError(f"{error} The rotation is recorded; restart the writer to end it.") from error
         if use == "entry":
-            self._ledger.signer = following
+            self._ledger.change_signer(following)
+            self._key_log.store.replace_intents(self._ledger.turns.rows())
         else:
             self._checkpoints.signer = following
         return entry

@@ -52,6 +52,13 @@ class Trust:
         last = next((event.previous_key for event in reversed(of_use) if event.event == "rotated"), None)
         return None if any(event.event == "revoked" and event.public_key == last for event in of_use) else last
 
+    def journal_keys(self) -> list[bytes]:
+        """Return whose signatures count in the intent journal: the entry key in force, then the one before it.
+
+        A rotation signs the open rows anew; the key before counts for one that was cut off, until it is revoked.
+        """
+        return [key for key in (self.in_force("entry"), self.replaced("entry")) if key]
+
     def signing_keys(self, chain: str) -> tuple[TrustedKey, ...]:
         """Return the entry keys that were in force in a chain, and where, whatever was revoked afterwards."""
         strict = kept = self.roots

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from receipt_writer.errors import OutOfHandlesError, ReceiptError, StorageFailedError
 from receipt_writer.format.checkpoint import Checkpoint, sign_checkpoint
+from receipt_writer.format.entry import Entry
 from receipt_writer.format.signing import Signer
 from receipt_writer.growth import Growth
 from receipt_writer.index import ChainIndex, RowKeeper
@@ -27,6 +28,8 @@ CHECKPOINT_ENTRIES = 256
 """A checkpoint is due after so many new entries …"""
 CHECKPOINT_MS = 30_000
 """… or when the oldest new entry is so old (spec section 6)."""
+
+_TURNS_AT_ONCE = 128  # half a commit, so that callers have the other half
 
 
 class Checkpoints:
@@ -182,24 +185,40 @@ class Upkeep:
             await self._pause()
 
     async def look_once(self) -> None:
-        """Record the turns that are past their deadline, then write the state and the checkpoints that are due.
+        """Write the checkpoints and the state that are due, then record the turns that are past their deadline.
 
         Raises:
             StorageFailedError: A checkpoint could not be written, or another writer took over.
         """
         now_ms = self._clock()
         self._checkpoints.require_owner()
-        for intent in self._ledger.silent_turns(now_ms):
-            await self._interrupt(intent)
-        await self._state.look(now_ms)
         await self._checkpoints.write_due(now_ms)
+        await self._state.look(now_ms)
+        silent = self._ledger.silent_turns(now_ms)
+        recorded = list[Entry]()
+        for start in range(0, len(silent), _TURNS_AT_ONCE):
+            entries = await self._interrupt(silent[start : start + _TURNS_AT_ONCE])
+            recorded += entries
+            if not entries:
+                break  # no room, or no writer any more
+            await self._checkpoints.write_due(now_ms)
+        if len(recorded) == 1:
+            turn_id, entry_id = recorded[0].fields["turnId"], recorded[0].id
+            _log.warning("Turn %s stayed silent; entry %d records it as interrupted.", turn_id, entry_id)
+        elif recorded:
+            ids = recorded[0].id, recorded[-1].id
+            _log.warning("%d turns stayed silent; entries %d to %d record them as interrupted.", len(recorded), *ids)
 
-    async def _interrupt(self, intent: Intent) -> None:
-        try:
-            entry = await self._writer.interrupt(intent)
-            _log.warning("Turn %s stayed silent; entry %d records it as interrupted.", intent.turn_id, entry.id)
-        except ReceiptError as refusal:  # it reported in the same moment, or the queue is full: the next look tells
-            _log.info("A silent turn was not recorded as interrupted: %s", refusal)
+    async def _interrupt(self, silent: Sequence[Intent]) -> list[Entry]:
+        """Record silent turns, which makes one commit; what is refused is looked at again."""
+        asked = (self._writer.interrupt(intent) for intent in silent)
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, ReceiptError):  # it reported in the same moment, or the queue is full
+                _log.info("A silent turn was not recorded as interrupted: %s", outcome)
+            elif isinstance(outcome, BaseException):
+                raise outcome
+        return [outcome for outcome in outcomes if isinstance(outcome, Entry)]
 
     async def _pause(self) -> None:
         try:

@@ -293,7 +293,9 @@ def test_a_damaged_journal_line_costs_its_own_turn_only(folder: Path, caplog: py
     journal.write_bytes(b"\0\0\0garbage\n" + journal.read_bytes() + b'{"torn')
     with caplog.at_level(logging.WARNING):
         reopened(folder)
-    assert "1 damaged lines of the intent journal" in caplog.text
+    assert "1 rows of the intent journal are damaged or not signed by this ledger" in caplog.text
+    (aside,) = chains_folder(folder).glob("intents.refused-*")
+    assert aside.read_bytes() == b"\0\0\0garbage\n"
     assert len(verified(folder, "L10")) == 1
 
 

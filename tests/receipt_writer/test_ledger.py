@@ -4,12 +4,19 @@ from typing import Any, cast
 
 import pytest
 
-from receipt_writer.errors import AlreadyRecordedError, DraftRefusedError, NotPossibleYetError, ReceiptError
+from receipt_writer.errors import (
+    AlreadyRecordedError,
+    DraftRefusedError,
+    NotPossibleYetError,
+    QueueFullError,
+    ReceiptError,
+)
 from receipt_writer.format.chain import check_link, genesis_head
 from receipt_writer.format.entry import Entry
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.format.state import covered_sizes
 from receipt_writer.index import ChainIndex
+from receipt_writer.intents import MOST_DEADLINE_MS
 from receipt_writer.ledger import (
     OPEN_LAYERS,
     Append,
@@ -21,6 +28,7 @@ from receipt_writer.ledger import (
     Regenerate,
     Started,
 )
+from receipt_writer.open_turns import JOURNAL_ROWS
 from tests.receipt_writer.format.material import START_MS, SeedSigner
 from tests.receipt_writer.parts import build, call, component, decision, intent, review, turn, ulid
 
@@ -334,3 +342,44 @@ def test_each_regeneration_adds_one_entry_to_two_chains() -> None:
     assert book.entries["L7", 2].draft["stateId"] == 2
     assert covered_sizes(entry(outcomes[1]).fields)["regenerations"] == 2
     assert entry(outcomes[1]).prev_hash == entry(outcomes[0]).hash
+
+
+@pytest.mark.parametrize("change", [{"schemaValid": 1}, {"latencyMs": True}, {"latencyMs": 12.0}])
+def test_a_repeated_draft_of_other_types_is_refused_although_python_calls_it_equal(change: dict[str, Any]) -> None:
+    book = Book()
+    first = decision(1, latencyMs=1 if "latencyMs" in change and change["latencyMs"] is True else 12)
+    recorded = entry(book.run_one(Append("L12", first)))
+    assert first | change == first
+    (member,) = change
+    assert member in refusal(book.run_one(Append("L12", first | change)), DraftRefusedError)
+    assert entry(book.run_one(Append("L12", first))).line == recorded.line
+
+
+@pytest.mark.parametrize("deadline_ms", [-1, MOST_DEADLINE_MS + 1, 2**62])
+def test_a_turn_without_an_end_does_not_begin(deadline_ms: int) -> None:
+    book = Book()
+    message = refusal(book.run_one(Begin(intent(1, deadline_ms=deadline_ms))), DraftRefusedError)
+    assert f"deadlineMs must be a number of milliseconds up to {MOST_DEADLINE_MS}" in message
+    assert isinstance(book.run_one(Begin(intent(1, deadline_ms=MOST_DEADLINE_MS))), Started)
+
+
+def test_no_more_turns_are_open_than_may_be() -> None:
+    book = Book()
+    book.ledger.turns.most = 2
+    outcomes = book.run(Begin(intent(1)), Begin(intent(2)), Begin(intent(3)), Begin(intent(1)))
+    assert [type(one) for one in outcomes] == [Started, Started, QueueFullError, Started]
+    assert "2 turns are open already" in str(outcomes[2])
+    book.run(append_turn(1))
+    assert isinstance(book.run_one(Begin(intent(3))), Started)
+
+
+def test_a_batch_shortens_the_journal_to_the_turns_that_stay_open_after_it() -> None:
+    book = Book()
+    numbers = range(1, JOURNAL_ROWS)
+    book.run(*(Begin(intent(number)) for number in numbers))
+    book.run(*(append_turn(number) for number in numbers[1:]))
+    plan = book.ledger.plan([Begin(intent(5000)), append_turn(1)], START_MS, book.recall)
+    assert plan.open_rows == list(plan.rows.values())
+    book.ledger.apply(plan)
+    assert list(book.ledger.intents) == [ulid("t_", 5000)]
+    assert book.ledger.plan([Begin(intent(5001))], START_MS, book.recall).open_rows is None

@@ -219,3 +219,22 @@ async def test_a_caller_that_leaves_does_not_disturb_the_checkpoint_it_asked_for
         await append(service, 3, 3)
         await service.checkpoints.write("L12")
         assert checkpoint_size(folder) == 3
+
+
+async def test_checkpoints_do_not_wait_for_many_silent_turns_which_share_commits(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, files = Clock(), WatchedFiles()
+    async with opened(folder, clock, files) as service:
+        await asyncio.gather(*(service.writer.begin(Begin(intent(number))) for number in range(1, 301)))
+        await append(service, 1, 1)
+        clock.now_ms += 3_600_000
+        mark = len(files.calls)
+        await service.upkeep.look_once()
+        calls = files.since(mark)
+    commits = [at for at, call in enumerate(calls) if call == ("sync", "turns.jsonl")]
+    assert len(commits) == 3
+    assert calls.index(("replace", "decisions.checkpoint")) < commits[0]
+    assert ("replace", "turns.checkpoint") in calls
+    assert len(verified(folder, "L10")) == 300
+    assert "300 turns stayed silent; entries 1 to 300 record them as interrupted." in caplog.text

@@ -22,6 +22,7 @@ SLOT_BYTES = 4096
 
 _KIND = "application/vnd.prometheus.head+json"
 _SIGNATURE = b',"signature":"'
+_SIGNED = "signed"
 _FRAMES = ((b"[", b"\n"), (b",", b"]\n"))
 
 
@@ -36,11 +37,15 @@ class CommitPoint:
 
 @dataclass(frozen=True)
 class HeadRecord:
-    """One commit. `epoch` counts writer starts, `commit` counts commits; together they order records."""
+    """One commit. `epoch` counts writer starts, `commit` counts commits; together they order records.
+
+    `signs_intents` says that the intent journal holds signed rows only; records of former versions do not have it.
+    """
 
     epoch: int
     commit: int
     chains: Mapping[str, CommitPoint]
+    signs_intents: bool = False
 
 
 def encode_slot(record: HeadRecord, signer: Signer, slot: int) -> bytes:
@@ -49,7 +54,9 @@ def encode_slot(record: HeadRecord, signer: Signer, slot: int) -> bytes:
         {"chain": name, "id": point.size, "bytes": point.length_bytes, "hash": point.hash}
         for name, point in record.chains.items()
     ]
-    members = {"epoch": record.epoch, "commit": record.commit, "chains": rows}
+    members: dict[str, object] = {"epoch": record.epoch, "commit": record.commit, "chains": rows}
+    if record.signs_intents:
+        members["intents"] = _SIGNED
     body = json.dumps(members, separators=(",", ":")).encode()
     signature = base64.b64encode(signer.sign(pae(_KIND, body)))
     opening, closing = _FRAMES[slot]
@@ -69,7 +76,7 @@ def decode_slot(content: bytes, public_key: bytes, slot: int) -> HeadRecord | No
             return None
         members = json.loads(body)
         chains = {row["chain"]: CommitPoint(row["id"], row["bytes"], row["hash"]) for row in members["chains"]}
-        return HeadRecord(members["epoch"], members["commit"], chains)
+        return HeadRecord(members["epoch"], members["commit"], chains, members.get("intents") == _SIGNED)
     except (ValueError, KeyError, TypeError):
         return None
 

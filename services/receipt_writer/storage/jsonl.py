@@ -13,6 +13,7 @@ import errno
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -26,9 +27,9 @@ from receipt_writer.storage.filesystem import (
     read_whole,
     renew_file,
     replace_file,
-    write_all,
 )
 from receipt_writer.storage.head_file import CommitPoint, HeadFile, HeadRecord
+from receipt_writer.storage.journal_file import JournalFile
 from receipt_writer.storage.lock import FolderLock, holder_of
 from receipt_writer.storage.protocol import Batch, Mark
 
@@ -83,8 +84,8 @@ class JsonlStore:
             self._chains = {name: ChainFile(files, chain_path(lock.folder, name), writable=True) for name in chains}
             for file in self._chains.values():
                 opened.callback(file.close)
-            self._intents = files.open(lock.folder / INTENTS_NAME, append=True)
-            opened.callback(lambda: files.close(self._intents))
+            self._journal = JournalFile(files, lock.folder / INTENTS_NAME)
+            opened.callback(self._journal.close)
             self._head = self._open_head()
             if self._head:
                 opened.callback(self._head.close)
@@ -117,10 +118,15 @@ class JsonlStore:
     def intents(self) -> list[bytes]:
         """Return the journal's complete lines; an unterminated last one was never acknowledged."""
         with self._final_failure("read"):
-            length = self._files.size(self._intents)
-            return self._files.read_at(self._intents, length, 0).split(b"\n")[:-1]
+            return self._journal.lines()
 
-    def settle(self, marks: Mapping[str, Mark], intents: Sequence[bytes], now_ms: int) -> list[str]:
+    def has_signed_intents(self) -> bool:
+        """Say whether unsigned rows are nobody's: yes, unless a commit point of a former version says nothing of it."""
+        return self._head is None or self._record.signs_intents
+
+    def settle(
+        self, marks: Mapping[str, Mark], intents: Sequence[bytes], now_ms: int, refused: Sequence[bytes] = ()
+    ) -> list[str]:
         """Set torn tails aside, make durable what the last process may have left in the page cache, begin a new epoch.
 
         What lies behind the commit point may have met a sync that failed, so it is written again before it is synced.
@@ -131,9 +137,11 @@ class JsonlStore:
                 point = self._record.chains.get(chain)
                 file.write_again(point.length_bytes if point else 0, self._sound_ends[chain])
                 file.sync()
-            self._shorten_journal(intents)
+            if refused:
+                reports.append(self._set_rows_aside(refused, now_ms))
+            self._journal.replace(intents)
             points = {chain: CommitPoint(m.size, self._chains[chain].end_bytes, m.hash) for chain, m in marks.items()}
-            self._record = HeadRecord(self._record.epoch + 1, self._record.commit + 1, points)
+            self._record = HeadRecord(self._record.epoch + 1, self._record.commit + 1, points, signs_intents=True)
             if self._head:
                 self._head.sync()  # the last process may have left one slot unsynced: never two at once
                 self._head.write(self._record)
@@ -155,8 +163,7 @@ class JsonlStore:
             for chain, added in covered.items():
                 self._chains[chain].append(added)
             if batch.intents:
-                write_all(self._files, self._intents, b"".join(line + b"\n" for line in batch.intents))
-                self._files.sync(self._intents)
+                self._journal.append(batch.intents)
             for chain in covered:
                 self._chains[chain].sync()
             for chain, added in covering.items():  # a cut-off commit leaves no state of entries that are not there
@@ -167,6 +174,14 @@ class JsonlStore:
                 self._chains[chain].advance(added)
             if lines:
                 self._move_commit_point({chain: batch.entries[chain][-1].hash for chain in lines})
+            if batch.open_intents is not None:
+                self._journal.shorten(batch.open_intents)
+
+    def replace_intents(self, intents: Sequence[bytes]) -> None:
+        """Leave only these rows in the journal."""
+        with self._moving_head, self._final_failure("written"):
+            self._require_sole_writer()
+            self._journal.shorten(intents)
 
     def change_signer(self, signer: Signer) -> None:
         """Sign the present commit point anew, in the slot that is not synced, and sync it: the other slot stays."""
@@ -176,7 +191,7 @@ class JsonlStore:
                 self._head.sign_with(signer)
             if self._head and self._settled:
                 self._require_sole_writer()
-                self._record = HeadRecord(self._record.epoch, self._record.commit + 1, self._record.chains)
+                self._record = replace(self._record, commit=self._record.commit + 1)
                 self._head.write(self._record)
                 self._head.sync()
 
@@ -235,27 +250,28 @@ class JsonlStore:
         length = file.length_bytes()
         if length == end:
             return None
-        aside = self._kept_aside(chain, file.read_bytes(end, length), now_ms)  # kept before it is cut
+        aside = self._kept_aside(f"{chain}.torn", file.read_bytes(end, length), now_ms)  # kept before it is cut
         file.cut(end)
         return f"The chain {chain} ended in {length - end} bytes of a write that was cut off; they are in {aside.name}."
 
-    def _kept_aside(self, chain: str, tail: bytes, now_ms: int) -> Path:
+    def _set_rows_aside(self, rows: Sequence[bytes], now_ms: int) -> str:
+        aside = self._kept_aside("intents.refused", b"".join(row + b"\n" for row in rows), now_ms)
+        return (
+            f"{len(rows)} rows of the intent journal are damaged or not signed by this ledger, so no turn is recorded "
+            f"for them; they are in {aside.name}."
+        )
+
+    def _kept_aside(self, name: str, content: bytes, now_ms: int) -> Path:
         stamp = iso_from_ms(now_ms).replace("-", "").replace(":", "")
-        aside = self._folder / f"{chain}.torn-{stamp}"
+        aside = self._folder / f"{name}-{stamp}"
         numbers = count(2)
         while True:
             try:
-                create_file(self._files, aside, tail)
+                create_file(self._files, aside, content)
             except FileExistsError:  # a clock that stands, or stepped back, names the same moment again
-                aside = self._folder / f"{chain}.torn-{stamp}-{next(numbers)}"
+                aside = self._folder / f"{name}-{stamp}-{next(numbers)}"
             else:
                 return aside
-
-    def _shorten_journal(self, intents: Sequence[bytes]) -> None:
-        path = self._folder / INTENTS_NAME
-        replace_file(self._files, path, b"".join(line + b"\n" for line in intents))
-        self._files.close(self._intents)
-        self._intents = self._files.open(path, append=True)
 
     def _sync_names(self) -> None:
         chains, receipts, home, above = (self._folder, *self._folder.parents[:3])
@@ -292,7 +308,8 @@ class JsonlStore:
             chain: CommitPoint(self._chains[chain].size, self._chains[chain].end_bytes, newest)
             for chain, newest in hashes.items()
         }
-        self._record = HeadRecord(self._record.epoch, self._record.commit + 1, {**self._record.chains, **moved})
+        chains = {**self._record.chains, **moved}
+        self._record = replace(self._record, commit=self._record.commit + 1, chains=chains)
         if self._head:
             self._head.write(self._record)
 

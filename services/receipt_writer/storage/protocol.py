@@ -22,6 +22,7 @@ class Batch:
 
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict)  # by chain name, in id order
     intents: Sequence[bytes] = ()  # journal lines without their line break
+    open_intents: Sequence[bytes] | None = None  # every row that still matters, when the journal is to be shortened
     covering: str = ""  # the chain whose lines are about the others': they reach the medium after all of those
 
 
@@ -62,10 +63,16 @@ class EntryStore(Protocol):
         """Return the journal's complete lines, oldest first."""
         ...
 
-    def settle(self, marks: Mapping[str, Mark], intents: Sequence[bytes], now_ms: int) -> list[str]:
+    def has_signed_intents(self) -> bool:
+        """Say whether the journal is known to hold signed rows only: not before the first `settle` of this version."""
+        ...
+
+    def settle(
+        self, marks: Mapping[str, Mark], intents: Sequence[bytes], now_ms: int, refused: Sequence[bytes] = ()
+    ) -> list[str]:
         """End the recovery once every chain is judged good: begin a new epoch and shorten the journal to `intents`.
 
-        Returns what was set aside, one sentence each.
+        `refused` are rows of the journal that are to be set aside. Returns what was set aside, one sentence each.
 
         Raises:
             StorageFailedError: The medium refused.
@@ -74,6 +81,14 @@ class EntryStore(Protocol):
 
     def commit(self, batch: Batch) -> None:
         """Return only when everything in the batch survives `kill -9` and power loss.
+
+        Raises:
+            StorageFailedError: The medium refused, or another process wrote to the chains.
+        """
+        ...
+
+    def replace_intents(self, intents: Sequence[bytes]) -> None:
+        """Leave only these rows in the journal, durably; of each turn among them it has a row already.
 
         Raises:
             StorageFailedError: The medium refused, or another process wrote to the chains.
