@@ -152,7 +152,8 @@ class Fetcher:
             return addresses
         try:
             pinned = wire.Pinned(addresses, self.network)
-            return await wire.get(target, pinned, trust=self._trust, headers=_ASKED, most_bytes=most_bytes)
+            trust = self._trust if target.scheme == "https" else None
+            return await wire.get(target, pinned, trust=trust, headers=_ASKED, most_bytes=most_bytes)
         except wire.Unreachable as error:
             return Failure("failed", f"{target.host} cannot be reached: {error.args[0]}.")
         except wire.TooSlow:

@@ -66,7 +66,7 @@ async def get(
     target: Target,
     backend: Pinned,
     *,
-    trust: ssl.SSLContext,
+    trust: ssl.SSLContext | None,
     headers: Mapping[str, str],
     most_bytes: int,
 ) -> Reply:
