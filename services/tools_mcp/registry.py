@@ -108,7 +108,7 @@ SERVERS = (
         {"import": _import_calendar, "export": _export_calendar},
     ),
     Server("notes", "Markdown notes in a folder that Obsidian can open", _build_notes, _check_notes),
-    Server("search", "web search, without a key or through SearXNG", _build_search, _check_search),
+    Server("search", "web search and pages, without a key or with your own provider", _build_search, _check_search),
     Server("reports", "research reports: checked, kept, compared, shown as a page", _build_reports, _check_reports),
     Server("messages", "drafts of messages in an outbox, never sent", _build_messages, _check_messages),
 )
