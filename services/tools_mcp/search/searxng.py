@@ -1,9 +1,10 @@
 """The SearXNG provider: an instance of the person's own, asked for JSON over HTTP (docs.searxng.org, Search API)."""
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from service_runtime.errors import SetupError
 from tools_mcp.search.cleaning import clean_hits, plain
@@ -23,9 +24,10 @@ _ENGINE_TROUBLE: tuple[tuple[str, Status], ...] = (  # SearXNG's words for why o
 
 @dataclass(frozen=True)
 class SearxngEngine:
-    """One instance; `base_url` is where its front page is."""
+    """One instance; `base_url` is where its front page is, `login` the user name and password before it, if any."""
 
     base_url: str
+    login: str = field(default="", repr=False)
 
     @property
     def name(self) -> str:
@@ -34,13 +36,14 @@ class SearxngEngine:
 
     async def search(self, request: SearchRequest, timeout_s: float) -> Outcome:
         """Ask the instance; the request follows no redirect and reads at most 5 MB."""
-        question = Question(f"{self.base_url.rstrip('/')}/search", _parameters(request))
+        headers = {"Authorization": f"Basic {b64encode(self.login.encode()).decode()}"} if self.login else {}
+        question = Question(f"{self.base_url.rstrip('/')}/search", _parameters(request), headers=headers)
         answer = await ask(question, "SearXNG", timeout_s, _UNREACHABLE)
         return answer if isinstance(answer, Outcome) else _outcome(answer, request)
 
 
 def open_searxng(base_url: str) -> SearxngEngine:
-    """Return the provider for the address in the settings.
+    """Return the provider for the address in the settings; a login in it goes into a header, which no log shows.
 
     Raises:
         SetupError: It is no http or https address.
@@ -51,7 +54,8 @@ def open_searxng(base_url: str) -> SearxngEngine:
         parts = urlsplit("")
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise SetupError("PROMETHEUS_SEARXNG_URL is no web address; set it to one such as http://127.0.0.1:8080.")
-    return SearxngEngine(base_url)
+    login, _, host = parts.netloc.rpartition("@")
+    return SearxngEngine(parts._replace(netloc=host).geturl(), unquote(login))
 
 
 def _parameters(request: SearchRequest) -> dict[str, str]:

@@ -1,5 +1,7 @@
 import json
+import logging
 import socket
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -157,3 +159,16 @@ async def test_a_closed_port_has_failed_and_names_the_setting() -> None:
 def test_an_address_that_is_none_stops_the_start(address: str) -> None:
     with pytest.raises(SetupError, match="PROMETHEUS_SEARXNG_URL"):
         open_searxng(address)
+
+
+async def test_a_login_in_the_address_is_sent_and_reaches_no_log(
+    web: SearchServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = open_searxng(web.url.replace("http://", "http://user:p%40ss@"))
+    with caplog.at_level(logging.DEBUG):
+        web.body = json.dumps(FOUND).encode()
+        outcome = await engine.search(REQUEST, 5)
+
+    assert outcome.status == "ok"
+    assert web.sent_headers[0]["Authorization"] == f"Basic {b64encode(b'user:p@ss').decode()}"
+    assert not any(secret in caplog.text + repr(engine) for secret in ("p%40ss", "p@ss"))
