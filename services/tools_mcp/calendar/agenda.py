@@ -1,9 +1,10 @@
 """The calendar service: what each tool does, over the store of events. Clock and ids are passed in."""
 
+import contextlib
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ from tools_mcp.calendar.expansion import has_occurrences
 from tools_mcp.calendar.facts import facts_of
 from tools_mcp.calendar.finding import Opened, find, occurrence, opened, scope_of
 from tools_mcp.calendar.free import Stretch, free_stretches
-from tools_mcp.calendar.ics import REQUEST_KEY, Series, new_calendar, series_in
+from tools_mcp.calendar.ics import REQUEST_KEY, Series, UnreadableError, new_calendar, series_in
 from tools_mcp.calendar.looking import Found, Work, after_day, clashes, listed, overlapping, position_in, touches
 from tools_mcp.calendar.model import Event, EventDraft, EventFields, ImportAnswer, Outcome, Scope, Window
 from tools_mcp.calendar.protocol import CalendarStore, Snapshot, StoredSeries
@@ -82,8 +83,9 @@ class Agenda:
         whole = place.stored.facts.event
         if place.at is None:
             return whole
-        series = place.stored.series
-        return replace(series.occurrence(occurrence(series, place)), recurrence=whole.recurrence)
+        with _readable():
+            series = place.stored.series
+            return replace(series.occurrence(occurrence(series, place)), recurrence=whole.recurrence)
 
     def update(self, event_id: str, fields: EventFields, scope: Scope | None = None) -> Outcome:
         """Change the given fields of an event, of one occurrence, of all from one on, or of a whole series.
@@ -204,7 +206,7 @@ class Agenda:
         Raises:
             NotFoundError: There is no event of this id.
         """
-        with self.store.writing() as snapshot:
+        with _readable(), self.store.writing() as snapshot:
             if isinstance(wanted, str):
                 chosen: Sequence[StoredSeries] = [find(snapshot, wanted).stored]
             elif wanted is None:
@@ -314,12 +316,26 @@ class Agenda:
 
 def _again(act: Callable[[], Result]) -> Result:
     """Do something that another program may get in the way of, a few times."""
-    for _ in range(_TRIES - 1):
-        try:
-            return act()
-        except ChangedError:
-            continue
-    return act()
+    with _readable():
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(ChangedError):
+                return act()
+        return act()
+
+
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    """Say in a sentence that something of another program cannot be understood well enough to be changed.
+
+    Raises:
+        ConflictError: It is so.
+    """
+    try:
+        yield
+    except UnreadableError as error:
+        raise ConflictError(
+            "This event holds something that cannot be read, so nothing was changed; change it where it comes from."
+        ) from error
 
 
 def _remove(calendar: icalendar.Calendar, components: Iterable[icalendar.Component]) -> None:

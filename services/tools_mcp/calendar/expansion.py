@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import icalendar
 
-from tools_mcp.calendar.ics import Series, UnreadableError, moment, rule_text, several
+from tools_mcp.calendar.ics import BROKEN, Series, UnreadableError, moment, rule_text, several
 from tools_mcp.calendar.model import Event
 from tools_mcp.calendar.recurrence import first_date
 from tools_mcp.calendar.times import instant, wall
@@ -54,8 +54,8 @@ def expand(series: Series, start: datetime, end: datetime) -> list[Any]:
         _check_rules(series)
         begins = start.astimezone(UTC) - _MARGIN
         return list(_query(series, _near(series, begins)).between(begins, end.astimezone(UTC) + _MARGIN))
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, ArithmeticError) as error:
-        raise UnreadableError(str(error)) from error  # broken rules surface as any of these
+    except BROKEN as error:
+        raise UnreadableError(str(error)) from error
 
 
 def occurrence_at(series: Series, at: date) -> icalendar.Component | None:
@@ -78,10 +78,10 @@ def has_occurrences(series: Series) -> bool:
     Raises:
         UnreadableError: Its recurrence rule is broken, or finer than a day.
     """
-    _check_rules(series)
     try:
+        _check_rules(series)
         return next(iter(_query(series, None).after(_long_ago(series))), None) is not None
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, ArithmeticError) as error:
+    except BROKEN as error:
         raise UnreadableError(str(error)) from error
 
 
@@ -142,6 +142,8 @@ def _check_rules(series: Series) -> None:
     for rule in rules:
         if str(rule.get("FREQ", [""])[0]).upper() in _TOO_FINE:
             raise UnreadableError("repeats more often than daily")
+        if min(map(int, rule.get("INTERVAL", [1])), default=1) < 1:
+            raise UnreadableError("repeats without an interval")  # the library would never come to an end
         if math.prod(len(rule.get(part, [0])) for part in ("BYHOUR", "BYMINUTE", "BYSECOND")) > _MOST_A_DAY:
             raise UnreadableError("repeats too often in a day")
         if _first_date(rule_text(rule), wall) is None:

@@ -1,5 +1,6 @@
 """What is known of a series without reading its file again: enough to list, to search and to skip it. Pure."""
 
+import contextlib
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
@@ -7,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import icalendar
 
-from tools_mcp.calendar.ics import PRODUCT, Series, UnreadableError, decode, request_of, series_of, several
+from tools_mcp.calendar.ics import BROKEN, PRODUCT, Series, UnreadableError, decode, request_of, series_of, several
 from tools_mcp.calendar.model import Event
 from tools_mcp.calendar.times import instant
 
@@ -37,8 +38,29 @@ class Facts:
         return self.first < end and (self.last is None or self.last >= start)
 
 
+def facts_in(calendar: icalendar.Calendar, zone: ZoneInfo) -> tuple[tuple[Facts, ...], int]:
+    """Return the facts of every series in a calendar, and how many series cannot be read."""
+    facts: list[Facts] = []
+    series = series_of(calendar, zone)
+    for one in series:
+        with contextlib.suppress(UnreadableError):
+            facts.append(facts_of(one, calendar))
+    return tuple(facts), len(series) - len(facts)
+
+
 def facts_of(series: Series, calendar: icalendar.Calendar) -> Facts:
-    """Return the facts of a series in a calendar."""
+    """Return the facts of a series in a calendar.
+
+    Raises:
+        UnreadableError: One of its properties holds no value.
+    """
+    try:
+        return _facts_of(series, calendar)
+    except BROKEN as error:
+        raise UnreadableError("cannot be read") from error
+
+
+def _facts_of(series: Series, calendar: icalendar.Calendar) -> Facts:
     event = series.event
     if not series.repeats:
         return Facts(event, *series.span, words_of(event), request_of(series), None)

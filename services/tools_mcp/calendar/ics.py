@@ -33,6 +33,10 @@ _NO_ADDRESS = "invalid:nomail"  # what Apple's calendar writes for a person with
 _ADDRESS = re.compile(r"(?:(?P<name>.*?)\s*<)?(?P<address>[^\s<>@,;]+@[^\s<>@,;]+)>?")
 
 
+BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, AssertionError)
+"""What the library raises, at some later time, over properties that hold no value."""
+
+
 class UnreadableError(Exception):
     """These bytes are no calendar we can read; the folder counts them and goes on."""
 
@@ -113,7 +117,7 @@ def decode(data: bytes, *, zones: bool = True) -> icalendar.Calendar:
     """
     try:
         parts = icalendar.Calendar.from_ical(data if zones else _ZONE_BLOCK.sub(_needed_zone, data), multiple=True)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:  # the parser raises all of these
+    except BROKEN as error:
         raise UnreadableError(str(error)) from error
     if not parts or not all(isinstance(part, icalendar.Calendar) for part in parts):
         raise UnreadableError("not a VCALENDAR")
@@ -127,7 +131,18 @@ def decode(data: bytes, *, zones: bool = True) -> icalendar.Calendar:
 
 
 def encode(calendar: icalendar.Calendar) -> bytes:
-    """Return the calendar as a file, with a VTIMEZONE for each zone its events use."""
+    """Return the calendar as a file, with a VTIMEZONE for each zone its events use.
+
+    Raises:
+        UnreadableError: A property of another program cannot be written again.
+    """
+    try:
+        return _encoded(calendar)
+    except BROKEN as error:
+        raise UnreadableError("cannot be written") from error
+
+
+def _encoded(calendar: icalendar.Calendar) -> bytes:
     years = [moment(event, "DTSTART").year for event in calendar.walk("VEVENT") if _usable(event)]
     first, last = min(years, default=_ZONES_UNTIL), max(years, default=0)
     calendar.add_missing_timezones(first_date=date(first - 1, 1, 1), last_date=date(max(last + 10, _ZONES_UNTIL), 1, 1))

@@ -15,8 +15,8 @@ from tools_mcp.calendar.facts import FORMAT, Facts, as_json, from_json
 
 Stamp: TypeAlias = tuple[int, int, int]
 """Modification time in nanoseconds, size in bytes, inode."""
-Read: TypeAlias = tuple[Facts, ...] | None
-"""The series of a file; none when it cannot be read."""
+Read: TypeAlias = tuple[tuple[Facts, ...], int]
+"""The series of a file, and how many others in it cannot be read; a file that is no calendar counts as one."""
 
 _WAIT_S = 1.0
 
@@ -36,8 +36,8 @@ class Index:
                 rows = connection.execute("SELECT name, modified, size, inode, series FROM files").fetchall()
             for name, modified, size, inode, series in rows:
                 told = json.loads(series)
-                facts = None if told is None else tuple(from_json(one) for one in told)
-                known[name] = (modified, size, inode), facts
+                facts = tuple(from_json(one) for one in told["series"])
+                known[name] = (modified, size, inode), (facts, int(told["broken"]))
         except (sqlite3.Error, ValueError, KeyError, TypeError, OSError):
             self._drop()
             return {}
@@ -46,8 +46,8 @@ class Index:
     def update(self, read: Mapping[str, tuple[Stamp, Read]], gone: Iterable[str]) -> None:
         """Remember what was read of files, and forget those that are gone."""
         rows = [
-            (name, *stamp, json.dumps(None if series is None else [as_json(one) for one in series]))
-            for name, (stamp, series) in read.items()
+            (name, *stamp, json.dumps({"series": [as_json(one) for one in facts], "broken": broken}))
+            for name, (stamp, (facts, broken)) in read.items()
         ]
         with contextlib.suppress(sqlite3.Error, OSError, UnicodeEncodeError), self._opened() as connection:
             connection.executemany("DELETE FROM files WHERE name = ?", [(name,) for name in gone])

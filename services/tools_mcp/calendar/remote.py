@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urljoin
 from zoneinfo import ZoneInfo
 
 import icalendar
 
 from tools_mcp.calendar.account import Account
-from tools_mcp.calendar.facts import facts_of, series_from
-from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, series_in, series_of
+from tools_mcp.calendar.facts import Facts, facts_in, series_from
+from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, series_in
 from tools_mcp.calendar.identity import file_name
 from tools_mcp.calendar.protocol import Snapshot, StoredSeries
 from tools_mcp.calendar.trash import Trash
@@ -51,7 +51,8 @@ _CALENDAR_TYPE = "{urn:ietf:params:xml:ns:caldav}calendar"
 class _Resource:
     etag: str
     data: bytes
-    series: tuple[StoredSeries, ...] | None
+    series: tuple[StoredSeries, ...]
+    broken: int
 
 
 @dataclass
@@ -100,9 +101,9 @@ class RemoteCalendar:
             stale = [href for href, etag in etags.items() if href not in self._read or self._read[href].etag != etag]
             for at in range(0, len(stale), _AT_ONCE):
                 self._fetch(stale[at : at + _AT_ONCE])
-            known = [self._read[href].series for href in sorted(etags) if href in self._read]
-        series = tuple(one for several in known for one in several or ())
-        return Snapshot(series, sum(several is None for several in known))
+            known = [self._read[href] for href in sorted(etags) if href in self._read]
+        series = tuple(one for resource in known for one in resource.series)
+        return Snapshot(series, sum(resource.broken for resource in known))
 
     def add(self, uid: str, calendar: icalendar.Calendar) -> None:
         """Write a new series under a name that is not there yet.
@@ -172,18 +173,17 @@ class RemoteCalendar:
         _check_found(response)
         for found in response.parse_calendar_query():
             if found.etag and found.calendar_data is not None:
-                data = found.calendar_data.encode()
-                self._read[found.href] = _Resource(found.etag, data, self._parsed(found.href, found.etag, data))
+                self._read[found.href] = self._parsed(found.href, found.etag, found.calendar_data.encode())
 
-    def _parsed(self, href: str, etag: str, data: bytes) -> tuple[StoredSeries, ...] | None:
+    def _parsed(self, href: str, etag: str, data: bytes) -> _Resource:
         try:
-            calendar = decode(data, zones=False)
-            facts = [facts_of(series, calendar) for series in series_of(calendar, self.zone)]
-        except (UnreadableError, ValueError, TypeError, KeyError, AttributeError, OverflowError):
-            return None
-        return tuple(StoredSeries(href, etag, one, partial(self._series, data, one)) for one in facts)
+            facts, broken = facts_in(decode(data, zones=False), self.zone)
+        except UnreadableError:
+            return _Resource(etag, data, (), 1)
+        series = (StoredSeries(href, etag, one, partial(self._series, data, one)) for one in facts)
+        return _Resource(etag, data, tuple(series), broken)
 
-    def _series(self, data: bytes, facts: Any) -> Series:
+    def _series(self, data: bytes, facts: Facts) -> Series:
         if facts.source is not None:
             return series_from(facts, self.zone)
         return series_in(decode(data), facts.event.id, self.zone)

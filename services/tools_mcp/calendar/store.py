@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import icalendar
 
 from service_runtime.home import secure_write
-from tools_mcp.calendar.facts import Facts, facts_of, series_from
+from tools_mcp.calendar.facts import Facts, facts_in, series_from
 from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, series_of
 from tools_mcp.calendar.identity import file_name
 from tools_mcp.calendar.index import Index, Read, Stamp
@@ -40,7 +40,7 @@ class CalendarFolder:
     folder: Path
     zone: ZoneInfo
     """The configured zone, in which times without one are read."""
-    _read: dict[str, tuple[Stamp, tuple[StoredSeries, ...] | None]] = field(default_factory=dict)
+    _read: dict[str, tuple[Stamp, tuple[StoredSeries, ...], int]] = field(default_factory=dict)
     _unsaved: set[str] = field(default_factory=set)
     _indexed: bool = False
     _reading: threading.Lock = field(default_factory=threading.Lock)
@@ -73,19 +73,19 @@ class CalendarFolder:
             stamps = dict(_stamps(self.folder))
             if stamps and not self._indexed:
                 known = self._index().load()
-                self._read = {name: (stamp, self._stored(name, stamp, read)) for name, (stamp, read) in known.items()}
+                self._read = {name: self._stored(name, stamp, read) for name, (stamp, read) in known.items()}
             self._indexed = self._indexed or bool(stamps)
             gone = self._read.keys() - stamps.keys()
             for name in gone:
                 del self._read[name]
             for name, stamp in stamps.items():
                 if name not in self._read or self._read[name][0] != stamp:
-                    self._read[name] = stamp, self._parsed(name, stamp)
+                    self._read[name] = self._stored(name, stamp, self._parsed(name, stamp))
                     self._unsaved.add(name)
             self._save_index(gone)
-            known_now = [self._read[name][1] for name in sorted(stamps)]
-        series = tuple(one for several in known_now for one in several or ())
-        return Snapshot(series, sum(several is None for several in known_now))
+            read_now = [self._read[name] for name in sorted(stamps)]
+        series = tuple(one for _, several, _ in read_now for one in several)
+        return Snapshot(series, sum(broken for _, _, broken in read_now))
 
     def add(self, uid: str, calendar: icalendar.Calendar) -> None:
         """Write a new series; call it while `writing`."""
@@ -145,21 +145,22 @@ class CalendarFolder:
         if facts is None or _version(_stamp(facts)) != stored.version:
             raise ChangedError("Another program changed this event at this moment; nothing was written, try again.")
 
-    def _parsed(self, name: str, stamp: Stamp) -> tuple[StoredSeries, ...] | None:
-        """Return the series of a file; none when it is unreadable, no series when it has gone meanwhile."""
+    def _parsed(self, name: str, stamp: Stamp) -> Read:
+        """Return what a file holds; nothing when it has gone meanwhile."""
         try:
             path = self.folder / name
             calendar = decode(path.read_bytes() if stamp[1] <= MOST_BYTES else b"", zones=False)
         except FileNotFoundError:
-            return ()
+            return (), 0
         except (UnreadableError, PermissionError):
-            return None
-        return self._stored(name, stamp, _facts_in(calendar, self.zone))
+            return (), 1
+        return facts_in(calendar, self.zone)
 
-    def _stored(self, name: str, stamp: Stamp, read: Read) -> tuple[StoredSeries, ...] | None:
-        if read is None:
-            return None
-        return tuple(StoredSeries(name, _version(stamp), facts, partial(self._series, name, facts)) for facts in read)
+    def _stored(self, name: str, stamp: Stamp, read: Read) -> tuple[Stamp, tuple[StoredSeries, ...], int]:
+        facts, broken = read
+        version = _version(stamp)
+        series = (StoredSeries(name, version, one, partial(self._series, name, one)) for one in facts)
+        return stamp, tuple(series), broken
 
     def _series(self, name: str, facts: Facts) -> Series:
         if facts.source is not None:
@@ -181,19 +182,11 @@ class CalendarFolder:
         ready = {name for name in self._unsaved & self._read.keys() if self._read[name][0][0] < settled}
         self._unsaved = (self._unsaved & self._read.keys()) - ready
         if ready or gone:
-            read = {name: (self._read[name][0], _facts(self._read[name][1])) for name in ready}
+            rows = ((name, self._read[name]) for name in ready)
+            read = {
+                name: (stamp, (tuple(one.facts for one in series), broken)) for name, (stamp, series, broken) in rows
+            }
             self._index().update(read, gone)
-
-
-def _facts_in(calendar: icalendar.Calendar, zone: ZoneInfo) -> Read:
-    try:
-        return tuple(facts_of(series, calendar) for series in series_of(calendar, zone))
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):  # properties that are no values
-        return None
-
-
-def _facts(stored: tuple[StoredSeries, ...] | None) -> Read:
-    return None if stored is None else tuple(one.facts for one in stored)
 
 
 def _decoded(path: Path) -> icalendar.Calendar:

@@ -199,8 +199,6 @@ def _unusable(series: Series, calendar: icalendar.Calendar) -> str | None:
         occurrences(series, facts.first, facts.first + timedelta(minutes=1))
     except UnreadableError as error:
         return str(error)
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):  # properties that are no values
-        return "cannot be read"
     return None
 
 

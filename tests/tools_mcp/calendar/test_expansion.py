@@ -149,7 +149,15 @@ def test_an_event_without_length_is_listed_at_its_start() -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    ["FREQ=SECONDLY", "FREQ=HOURLY;COUNT=3", "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", "FREQ=DAILY;UNTIL=2026", "COUNT=3"],
+    [
+        "FREQ=SECONDLY",
+        "FREQ=DAILY;INTERVAL=0",
+        "FREQ=DAILY;INTERVAL=-1",
+        "FREQ=HOURLY;COUNT=3",
+        "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",
+        "FREQ=DAILY;UNTIL=2026",
+        "COUNT=3",
+    ],
 )
 def test_a_rule_that_would_run_away_or_is_broken_is_unreadable(rule: str) -> None:
     with pytest.raises(UnreadableError):
@@ -193,7 +201,11 @@ def test_counting_from_a_later_start_leads_to_the_same_dates(
     old = series(*lines, overrides=("RECURRENCE-ID:19991231T000000Z|DTSTART:20260501T100000Z|DURATION:PT1H",))
     window = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(days=days)
     until = window + timedelta(days=60)
-    found = {event.start: event.id for event in occurrences(old, window, until)}
+    try:
+        found = {event.start: event.id for event in occurrences(old, window, until)}
+    except UnreadableError as error:
+        assert str(error) == "repeats on no date"  # noqa: PT017 - as with 35 days from a Saturday on a Monday
+        return
     everything = recurring_ical_events.of(_calendar_of(old)).between(
         window - timedelta(days=2), until + timedelta(days=2)
     )

@@ -114,7 +114,7 @@ def test_a_damaged_index_is_made_anew(folder: Path, damage: bytes, parsed: list[
 def test_rows_that_are_none_of_ours_are_dropped(folder: Path) -> None:
     expected = look(folder)
     with sqlite3.connect(folder / ".index") as connection:
-        connection.execute("UPDATE files SET series = '[{}]'")
+        connection.execute("UPDATE files SET series = ?", ('{"series": [{}]}',))
     connection.close()
 
     assert look(folder) == expected

@@ -112,12 +112,12 @@ class Cancel:
                 f"“{chosen[0].title}” repeats, and I can only cancel the whole series, so I cancelled nothing. "
                 f"Say “cancel the whole {chosen[0].title} series” if that is what you want."
             )
-        outcomes = yield tuple(Call("calendar_delete_event", {"id": event.id}) for event in chosen)
+        outcomes = yield tuple(Call("calendar_delete_event", {"id": event.series}) for event in chosen)
         return "\n".join(_deleted(event, outcome, scene) for event, outcome in zip(chosen, outcomes, strict=True))
 
 
 def _each_series_once(events: Sequence[Event]) -> list[Event]:
-    return list({event.id: event for event in reversed(events)}.values())[::-1]
+    return list({event.series: event for event in reversed(events)}.values())[::-1]
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,12 @@ class Event:
     repeats: bool
     rule: str
     location: str
+    series_id: str = ""
+
+    @property
+    def series(self) -> str:
+        """The id of the whole series; the event's own id when it does not say one."""
+        return self.series_id or self.id
 
     @property
     def minutes(self) -> int:
@@ -66,6 +72,7 @@ def read_event_row(row: Mapping[str, JsonValue], scene: Scene) -> Event | None:
         repeats=row.get("recurring") is True or bool(text_of(row, "recurrence")),
         rule=text_of(row, "recurrence"),
         location=clip(text_of(row, "location"), _LONGEST_TITLE),
+        series_id=text_of(row, "series_id"),
     )
 
 
