@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from receipt_writer.errors import FolderInUseError
+from receipt_writer.errors import FolderInUseError, LedgerDamagedError
 from receipt_writer.format.digest import split_origin
+from receipt_writer.format.keylog import KEY_CHAIN
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.format.signing import Signer
 from receipt_writer.identity import (
@@ -32,6 +33,7 @@ from receipt_writer.recovery import (
     replay,
     require_state,
     settle,
+    trust_in,
     trust_of,
 )
 from receipt_writer.rotation import KeyLog, Rotations, end_rotations
@@ -210,7 +212,19 @@ def _store(files: FileSystem, lock: FolderLock, folder: Path, identity: Identity
     chains = [layer.chain for layer in LAYERS.values()]
     following = identity.next_signers.get("entry")
     other_keys = [following.public_key] if following else []  # a key change may have been cut off in the middle
-    return JsonlStore(files, lock, chains, identity.entry_signer, folder, other_keys=other_keys)
+    try:
+        return JsonlStore(files, lock, chains, identity.entry_signer, folder, other_keys=other_keys)
+    except LedgerDamagedError:
+        _require_keys_in_force(files, folder, identity)
+        raise
+
+
+def _require_keys_in_force(files: FileSystem, folder: Path, identity: Identity) -> None:
+    """Say which key is another than the one in force, when that is why nothing in `head.json` is signed by it."""
+    log = read_whole(files, chain_path(chains_folder(folder), KEY_CHAIN)) or b""
+    trust = trust_in(log.split(b"\n")[:-1], identity)
+    for use in USES:
+        identity.in_force(trust, use)
 
 
 def _index_file(files: FileSystem, folder: Path, index: ChainIndex) -> IndexFile:

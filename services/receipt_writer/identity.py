@@ -89,7 +89,7 @@ class Identity:
         named = f"fingerprint {fingerprint(wanted)}" if wanted else "none any more"
         raise KeyFileError(
             f"The {use} key that this writer was given is not the one in force, which by the key log is {named}; put "
-            "the key back that belongs to this ledger."
+            "back the key file, or the seed in the environment, that belongs to this ledger."
         )
 
 

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from receipt_writer.app import Service, make_tenants, open_service
-from receipt_writer.errors import TakenOverError
-from receipt_writer.listen import Address, UnixAddress
+from receipt_writer.errors import ListenError, TakenOverError
+from receipt_writer.identity import chains_folder
+from receipt_writer.listen import Address, UnixAddress, make_way
 from receipt_writer.parent import parent_process, when_stdin_ends
 from receipt_writer.recovery import sizes_of
 from receipt_writer.signers.source import KeySource
 from receipt_writer.state import STATE_EVERY_MS
+from receipt_writer.storage.filesystem import OsFileSystem
+from receipt_writer.storage.lock import running_holder
 from receipt_writer.tenants import Tenants
 from service_runtime.shutdown import leave_within
 
@@ -82,6 +85,7 @@ def serve_process(folder: Path, address: Address, options: ServeOptions, source:
         loop.add_signal_handler(signal.SIGINT, _ignore if options.exit_with_stdin else leave.set)
         if options.exit_with_stdin:
             when_stdin_ends(lambda: loop.call_soon_threadsafe(leave.set))
+        _require_address(address, folder, take_over=options.take_over)
         host, every_ms = parent_process() if options.exit_with_stdin else "", options.state_every_ms
         service = open_service(folder, host=host, state_every_ms=every_ms, source=source, take_over=options.take_over)
         if options.take_over:
@@ -96,6 +100,31 @@ def serve_process(folder: Path, address: Address, options: ServeOptions, source:
         return status
 
     return asyncio.run(serve())
+
+
+def _require_address(address: Address, folder: Path, *, take_over: bool) -> None:
+    """Refuse an address that cannot be had before anything is made, or taken from another writer.
+
+    Raises:
+        ListenError: It is taken. Where the ledger's own writer may hold it, the sentence names the process.
+    """
+    if take_over and isinstance(address, UnixAddress):
+        return  # the last holder's socket is removed
+    try:
+        make_way(address)
+    except ListenError as taken:
+        try:
+            holder = running_holder(OsFileSystem(), chains_folder(folder))
+        except OSError:
+            holder = None
+        if holder is None:
+            raise
+        if take_over:
+            raise ListenError(
+                f"{taken} Process {holder} owns the ledger; end it (kill -9 {holder}) and start again. Nothing was "
+                "taken over."
+            ) from taken
+        # Else the start says that the ledger has a writer, which is what matters.
 
 
 def _take_socket(address: Address) -> None:

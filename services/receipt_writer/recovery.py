@@ -34,7 +34,15 @@ def trust_of(store: EntryStore, identity: Identity) -> Trust:
         LedgerDamagedError: The key log is not what was recorded.
         StorageFailedError: It could not be read.
     """
-    lines = list(store.lines(KEY_CHAIN))
+    return trust_in(list(store.lines(KEY_CHAIN)), identity)
+
+
+def trust_in(lines: Sequence[bytes], identity: Identity) -> Trust:
+    """Return whom the lines of a ledger's key log lead to.
+
+    Raises:
+        LedgerDamagedError: The key log is not what was recorded.
+    """
     found = {key.use: key for key in first_keys(lines)}
     roots = tuple(found.get(key.use, key) for key in identity.own_keys)
     return judged_trust(identity.name.origin(KEY_CHAIN), lines, roots)

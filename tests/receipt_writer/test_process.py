@@ -318,3 +318,30 @@ async def test_what_the_writer_owns_is_private_whatever_the_umask(folder: Path) 
     for path in (folder / "receipts").rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
     assert (folder / "run").stat().st_mode & 0o777 == 0o700
+
+
+def has_no_keys(home: Path) -> bool:
+    return not [*home.rglob("*.key")]
+
+
+async def test_a_taken_port_costs_a_new_home_nothing(folder: Path) -> None:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        status, text = await said(await launch(folder, f"127.0.0.1:{holder.getsockname()[1]}"))
+    assert status == 2
+    assert "cannot be listened on: address already in use" in text
+    assert has_no_keys(folder)
+
+
+async def test_a_writer_whose_port_is_held_is_not_ended_for_a_start_that_cannot_be(folder: Path) -> None:
+    port = f"127.0.0.1:{free_port()}"
+    async with started(folder, port) as old:
+        status, text = await said(await launch(folder, port, "--take-over"))
+        assert status == 2
+        assert f"Process {old.process.pid} owns the ledger; end it (kill -9 {old.process.pid}) and start again" in text
+        status, text = await said(await launch(folder, port))
+        assert status == 2
+        assert f"belong to a running writer, process {old.process.pid}; stop it first" in text
+        await old.stub.AppendDecision(decision_request(1))
+        assert (await old.end(signal.SIGTERM))[0] == 0

@@ -46,17 +46,25 @@ def key_source(get: Callable[[str], str | None], passphrase_file: Path | None = 
     A passphrase file, such as a mounted secret, comes before the variable; a line break at its end is no part of it.
 
     Raises:
-        KeyFileError: The passphrase file cannot be read, can be read by others, is no plain file, or is empty.
+        KeyFileError: A seed is given without the other; or the passphrase file cannot be read, can be read by others,
+            is no plain file, or is empty.
     """
     secret = (get(_PASSPHRASE) or "").encode()
     if passphrase_file is not None:
         secret = _read_passphrase(passphrase_file)
     uses: tuple[Use, ...] = ("entry", "checkpoint")
-    return KeySource(
-        Passphrase(secret) if secret else None,
-        {use: seed for use in uses if (seed := get(seed_variable(use).removeprefix(_PREFIX)))},
-        {use: seed for use in uses if (seed := get(next_seed_variable(use).removeprefix(_PREFIX)))},
-    )
+    seeds = {use: seed for use in uses if (seed := get(seed_variable(use).removeprefix(_PREFIX)))}
+    next_seeds = {use: seed for use in uses if (seed := get(next_seed_variable(use).removeprefix(_PREFIX)))}
+    _require_both(seeds, next_seeds)
+    return KeySource(Passphrase(secret) if secret else None, seeds, next_seeds)
+
+
+def _require_both(seeds: Mapping[Use, str], next_seeds: Mapping[Use, str]) -> None:
+    """Refuse half of the keys: the other would be a new file that nobody keeps, in a place that may not last."""
+    missing = sorted(KEY_NAMES.keys() - seeds.keys())
+    if missing and (seeds or next_seeds):
+        variables = " and ".join(seed_variable(use) for use in missing)
+        raise KeyFileError(f"{variables} must be set too; keys come from the environment both, or neither.")
 
 
 def _read_passphrase(path: Path) -> bytes:

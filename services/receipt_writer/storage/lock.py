@@ -74,6 +74,22 @@ def holder_of(files: FileSystem, folder: Path) -> str:
     return content[:_HOLDER_BYTES].decode("ascii", "replace").strip() or "unknown"
 
 
+def running_holder(files: FileSystem, folder: Path) -> str | None:
+    """Return the number of the process that owns a folder now, None when nobody does; nothing is changed.
+
+    Raises:
+        OSError: The lock file could not be looked at.
+    """
+    try:
+        handle = files.open_to_read(folder / LOCK_NAME)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        return None if files.lock(handle) else holder_of(files, folder)
+    finally:
+        files.close(handle)
+
+
 def _replaced_lock(files: FileSystem, path: Path) -> int:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     files.remove(temporary)

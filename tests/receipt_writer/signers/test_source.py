@@ -6,15 +6,19 @@ from pathlib import Path
 import pytest
 
 from receipt_writer.errors import KeyFileError
+from receipt_writer.identity import USES
+from receipt_writer.signers.custody import Use
 from receipt_writer.signers.environment import EnvironmentCustody
 from receipt_writer.signers.file import FileCustody, Passphrase
 from receipt_writer.signers.source import KeySource, key_source
 from receipt_writer.storage.filesystem import OsFileSystem
 
 SEED = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
+OTHER_SEED = "AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI="
 SETTINGS = {
     "RECEIPTS_PASSPHRASE": "from the environment",
     "RECEIPTS_ENTRY_SEED": SEED,
+    "RECEIPTS_CHECKPOINT_SEED": OTHER_SEED,
     "RECEIPTS_CHECKPOINT_SEED_NEXT": SEED,
 }
 
@@ -31,9 +35,24 @@ def test_without_settings_keys_are_in_plain_files(tmp_path: Path) -> None:
 
 def test_the_settings_name_passphrase_and_seeds(tmp_path: Path) -> None:
     source = key_source(told)
-    assert source == KeySource(Passphrase(b"from the environment"), {"entry": SEED}, {"checkpoint": SEED})
-    assert isinstance(source.custody(OsFileSystem(), tmp_path, "entry"), EnvironmentCustody)
-    assert isinstance(source.custody(OsFileSystem(), tmp_path, "checkpoint"), FileCustody)
+    seeds: dict[Use, str] = {"entry": SEED, "checkpoint": OTHER_SEED}
+    assert source == KeySource(Passphrase(b"from the environment"), seeds, {"checkpoint": SEED})
+    for use in USES:
+        assert isinstance(source.custody(OsFileSystem(), tmp_path, use), EnvironmentCustody)
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        (["ENTRY_SEED"], "PROMETHEUS_RECEIPTS_CHECKPOINT_SEED"),
+        (["CHECKPOINT_SEED", "ENTRY_SEED_NEXT"], "PROMETHEUS_RECEIPTS_ENTRY_SEED"),
+        (["ENTRY_SEED_NEXT"], "PROMETHEUS_RECEIPTS_CHECKPOINT_SEED and PROMETHEUS_RECEIPTS_ENTRY_SEED"),
+    ],
+)
+def test_half_of_the_keys_from_the_environment_is_refused(given: list[str], missing: str) -> None:
+    """The other half would be a key file that nobody asked for."""
+    with pytest.raises(KeyFileError, match=f"^{missing} must be set too"):
+        key_source({f"RECEIPTS_{name}": SEED for name in given}.get)
 
 
 @pytest.mark.parametrize("content", [b"from a file", b"from a file\n", b"from a file\r\n"])
