@@ -88,7 +88,7 @@ class _Walk:
 
     def complain(self, line: int, block: str, rule: str, message: str) -> None:
         """Note a broken rule; `line` counts from 0."""
-        self.problems.append(Problem(line + 1, block, rule, message))
+        self.problems.append(Problem(min(line + 1, len(self.lines)), block, rule, message))
 
     def _take_title(self, line: int) -> None:
         if self.title or self.closed or self._name or self._parts:

@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tools_mcp.reports.samples import BARS, LINE, METRICS, SOURCES, fence, report
@@ -94,6 +94,7 @@ def test_each_chart_can_be_read_without_seeing_it() -> None:
     assert shown.count("details") == 2
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["bar", "line"]),
     st.lists(st.floats(-1e14, 1e14), min_size=1, max_size=30),

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tools_mcp.reports.samples import (
@@ -203,6 +203,7 @@ def test_two_months_and_days_of_one_month_stand_in_any_order() -> None:
     whole(report(Timeline=fence("timeline", days)))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=400))
 def test_no_text_breaks_the_reader(text: str) -> None:
     read_report(text)
@@ -221,6 +222,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.sampled_from(["metrics", "chart", "compare", "timeline", "sources", "unknown"]), JSON)
 def test_no_json_breaks_a_block_and_every_problem_is_one_sentence(name: str, value: object) -> None:
     reading = read_report(report(Numbers=fence(name, json.dumps(value))))
