@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.tools_mcp.reports.samples import report
 from tests.tools_mcp.running import call, here, text_of
 from tools_mcp.errors import InvalidInputError
 from tools_mcp.paging import PAGE_BYTES, clamp, decode_cursor, encode_cursor, first_page
@@ -75,6 +76,60 @@ async def test_a_long_note_is_read_in_parts_that_join(tmp_path: Path, body: str)
 
     assert "".join(parts) == body
     assert len(parts) > 1
+
+
+async def test_a_note_with_very_many_links_fits_in_one_answer(tmp_path: Path) -> None:
+    name = "\U0001f389" * 25
+    body = " ".join(f'[[{name} {number}|"x"]]' for number in range(400)) + '"' * 9_000
+    async with here("notes", tmp_path) as client:
+        await call(client, "notes_write", title="Hub", body=body, tags=[f"{number}{'用' * 19}" for number in range(50)])
+        for number in range(60):
+            await call(client, "notes_write", title=f"{name} {number}", body="[[Hub]]")
+        result = await client.call_tool("notes_read", {"title": "hub"})
+
+    assert size(result) < MOST_BYTES
+    read = result.structured_content or {}
+    assert read["links"][0] == f"{name} 0"
+    assert read["missing_links"]
+    assert set(read["backlinks"]) <= {f"{name} {number}" for number in range(60)}
+    assert read["more_links"] is True
+    assert [block.type for block in result.content] == ["text", "text"]
+
+
+async def test_a_note_goes_its_way_as_a_person_would_send_it(tmp_path: Path) -> None:
+    async with here("notes", tmp_path) as client:
+        made = await call(client, "notes_write", title="Plan", body="# Costs\nmuch\n# Dates\nsoon #work")
+        await call(client, "notes_write", title="Index", body="[[Plan#Costs]]")
+        part = await call(client, "notes_read", title="plan", section="costs")
+        moved = await call(
+            client, "notes_move", id="Plan", folder="work", title="Budget", expected_hash=made["content_hash"]
+        )
+        index = await call(client, "notes_read", id="Index")
+        found = await call(client, "notes_search", query="soon", tags=["work"], folder="work")
+        gone = await call(client, "notes_delete", id=moved["id"])
+        trash = await call(client, "notes_list", folder=".trash")
+        back = await call(client, "notes_move", id=trash["notes"][0]["id"])
+
+    assert (part["body"], part["section"], part["backlinks"]) == ("# Costs\nmuch\n", "costs", ["Index"])
+    assert (moved["status"], moved["id"], moved["links_updated"]) == ("moved", "work/Budget", 1)
+    assert (index["body"], index["links"]) == ("[[Budget#Costs]]", ["work/Budget"])
+    assert [note["id"] for note in found["notes"]] == ["work/Budget"]
+    assert gone["undo"] == "notes_move with id .trash/work/Budget"
+    assert (back["status"], back["id"]) == ("restored", "work/Budget")
+
+
+async def test_many_reports_and_messages_come_in_pages_that_meet(tmp_path: Path) -> None:
+    async with here("reports", tmp_path) as reports, here("messages", tmp_path) as messages:
+        for number in range(25):
+            await call(reports, "report_save", markdown=report(f"# {number} {'用' * 90}", Summary=f"- {'用' * 250}"))
+            await call(
+                messages, "message_draft", to=[f"{'用' * 100}{number}"] * 20, subject="用" * 200, body='"' * 5_000
+            )
+        saved = await pages(reports, "report_list", "reports", limit=100)
+        drafts = await pages(messages, "message_list", "messages", limit=100)
+
+    assert len({one["id"] for one in saved}) == len(saved) == 25
+    assert len({one["id"] for one in drafts}) == len(drafts) == 25
 
 
 async def test_a_note_that_changes_between_two_parts_says_so(tmp_path: Path) -> None:
