@@ -3,7 +3,8 @@
     turns.jsonl  decisions.jsonl  …  keys.jsonl  turns.checkpoint  …  policy-turns.json  …  state.json  README.txt
 
 Chains are copied byte for byte up to their last line break, the oldest evidence first, so that a running writer cannot
-make the copy contradict itself: a checkpoint in it never covers more than the chain beside it.
+make the copy contradict itself: a checkpoint in it never covers more than the chain beside it, and no entry is signed
+by a key that the key log beside it does not know.
 """
 
 import shutil
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from receipt_writer.errors import RequestRefusedError
+from receipt_writer.format.keylog import KEY_CHAIN
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.identity import chains_folder, policy_path
 from receipt_writer.progress import Advance
@@ -59,7 +61,7 @@ def export_ledger(folder: Path, target: Path, advance: Advance) -> list[Exported
             shutil.copyfile(path, target / path.name)
     total = sum(chain_path(chains, chain).stat().st_size for chain in found)
     exported, done = [], 0
-    for chain in found:
+    for chain in sorted(found, key=lambda chain: chain == KEY_CHAIN):  # the key log last: it leads to every signer
         copied = _copy_lines(chain_path(chains, chain), target / f"{chain}.jsonl")
         exported.append(Exported(chain, copied))
         done += copied

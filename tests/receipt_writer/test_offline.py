@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from receipt_writer.app import open_service
+from receipt_writer.app import make_keys, open_service
 from receipt_writer.errors import EntryNotFoundError, LedgerDamagedError, NotPossibleYetError, RequestRefusedError
 from receipt_writer.fsck import check_chain
 from receipt_writer.identity import chains_folder
@@ -18,6 +18,7 @@ from receipt_writer.index import BLOCK_ENTRIES, Filter
 from receipt_writer.ledger import Append
 from receipt_writer.offline import open_chain
 from receipt_writer.storage.index_file import index_path
+from service_runtime.errors import SetupError
 from tests.receipt_writer.parts import Clock, chain_file, decision, ulid
 
 ENTRIES = BLOCK_ENTRIES + 40
@@ -192,3 +193,12 @@ def test_a_full_check_reads_every_line_whatever_was_kept(filled: Path) -> None:
     fault = check_chain(filled, "L12").fault
     assert fault is not None
     assert "Entry 7 of the chain decisions" in fault
+
+
+def test_a_ledger_that_has_keys_but_was_never_started_says_what_to_do(folder: Path) -> None:
+    make_keys(folder, None)
+    with (
+        pytest.raises(SetupError, match="The chain turns has not begun yet; start the writer once"),
+        open_chain(folder, "L10"),
+    ):
+        pass
