@@ -24,6 +24,8 @@ _MOST_RULES = 10
 _DAYS = {"DAILY": 1, "WEEKLY": 7}
 _A_YEAR = 364  # days, and whole weeks
 _QUERIES_KEPT = 4
+_LONGEST = timedelta(days=366)
+_FARTHEST = timedelta(days=2 * 366)
 
 
 def occurrences(series: Series, start: datetime, end: datetime) -> list[Event]:
@@ -148,9 +150,24 @@ def _check_rules(series: Series) -> None:
             raise UnreadableError("repeats too often in a day")
         if _first_date(rule_text(rule), wall) is None:
             raise UnreadableError("repeats on no date")
+    _check_spans(series)
     listed = [one for name in ("RDATE", "EXDATE") for one in several(series.master.get(name))]
     if sum(len(getattr(one, "dts", ())) for one in listed) > _MOST_DATES:
         raise UnreadableError("has too many dates")
+
+
+def _check_spans(series: Series) -> None:
+    """Refuse what makes the expansion look through years of occurrences for every window."""
+    for component in (series.master, *series.overrides):
+        start, end, length = (moment(component, name) for name in ("DTSTART", "DTEND", "DURATION"))
+        if isinstance(end, date):
+            length = wall(end) - wall(start)
+        if isinstance(length, timedelta) and abs(length) > _LONGEST:
+            raise UnreadableError("takes too long for something that repeats")
+    for override in series.overrides:
+        due = moment(override, "RECURRENCE-ID")
+        if isinstance(due, date) and abs(wall(moment(override, "DTSTART")) - wall(due)) > _FARTHEST:
+            raise UnreadableError("has an occurrence that was moved by years")
 
 
 _first_date = lru_cache(maxsize=1000)(first_date)

@@ -198,7 +198,7 @@ def test_counting_from_a_later_start_leads_to_the_same_dates(
         "DURATION:PT90M",
         f"RRULE:FREQ={pace[0]};INTERVAL={pace[1]}{more}",
     )
-    old = series(*lines, overrides=("RECURRENCE-ID:19991231T000000Z|DTSTART:20260501T100000Z|DURATION:PT1H",))
+    old = series(*lines, overrides=("RECURRENCE-ID:20241231T000000Z|DTSTART:20260501T100000Z|DURATION:PT1H",))
     window = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(days=days)
     until = window + timedelta(days=60)
     try:
@@ -237,3 +237,20 @@ def test_more_dates_than_anybody_writes_are_unreadable() -> None:
     rules = [f"RRULE:FREQ=DAILY;INTERVAL={number}" for number in range(1, 13)]
     with pytest.raises(UnreadableError, match="too many rules"):
         shown(series("DTSTART:20000101T000000", *rules), "2026-12-01", "2026-12-31")
+
+
+@pytest.mark.parametrize(
+    ("lines", "override"),
+    [
+        (["DTSTART:20261201T080000Z", "DTEND:99981201T080000Z"], None),
+        (["DTSTART:20261201T080000Z", "DTEND:02611201T080000Z"], None),
+        (["DTSTART:20261201T080000Z", "DURATION:P9999D"], None),
+        (["DTSTART:20261201T080000Z"], "RECURRENCE-ID:20261202T080000Z|DTSTART:98261202T080000Z"),
+        (["DTSTART:20261201T080000Z"], "RECURRENCE-ID:00011202T080000Z|DTSTART:20261202T080000Z"),
+    ],
+)
+def test_spans_of_many_years_are_unreadable_instead_of_slow(lines: list[str], override: str | None) -> None:
+    odd = series(*lines, "RRULE:FREQ=DAILY", overrides=(override,) if override else ())
+
+    with pytest.raises(UnreadableError, match=r"too long|by years"):
+        shown(odd, "2026-12-01", "2026-12-31")

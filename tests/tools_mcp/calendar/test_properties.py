@@ -151,7 +151,7 @@ def try_tool(opened: Opened, name: str, examples: int) -> None:
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_whatever_is_sent_is_done_or_refused_in_one_sentence(opened: Opened, name: str) -> None:
-    try_tool(opened, name, 25)
+    try_tool(opened, name, 12)
 
 
 @pytest.mark.fuzz
