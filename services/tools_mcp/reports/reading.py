@@ -43,11 +43,8 @@ def read_report(text: str) -> Reading:
 
 def _markers(tokens: Sequence[Token], lines: Sequence[str]) -> list[int]:
     """Return the lines, from 0, that are the marker: a comment of its own at the top level, not text in code."""
-    found = []
-    for token in tokens:
-        if token.type == "html_block" and token.level == 0 and token.map:
-            found += [line for line in range(*token.map) if lines[line].strip() == MARKER]
-    return found
+    found = (token.map[0] for token in tokens if token.type == "html_block" and token.level == 0 and token.map)
+    return [line for line in found if lines[line].strip() == MARKER]
 
 
 def _from(tokens: Sequence[Token], start: int) -> Iterator[Token]:

@@ -105,6 +105,8 @@ def it_is_read(text: str) -> None:
 @example(
     f"{MARKER}\n# t\n## Numbers\n" + fence("chart", json.dumps(BARS | {"series": [{"label": "a", "value": 1e400}]}))
 )
+@example(f"<!--\n{MARKER}")
+@example(f"<div>\n{MARKER}\n# t")
 @example("> " * 500 + MARKER)
 @example("`" * 5000 + MARKER)
 def test_whatever_is_sent_is_read(text: str) -> None:
