@@ -15,6 +15,7 @@ from tools_mcp.search.cleaning import clean_hits
 from tools_mcp.search.protocol import Hit, Outcome, SearchRequest, Status
 
 _ENGINES = ("duckduckgo", "brave", "mojeek")
+_IGNORE_SAFE, _IGNORE_FRESHNESS = frozenset(("duckduckgo",)), frozenset(("mojeek",))  # as the library asks them
 _ENGINE_TIMEOUT_S = 6
 _FRESHNESS = {"day": "d", "week": "w", "month": "m", "year": "y"}
 _SAFETY = {"off": "off", "moderate": "moderate", "strict": "on"}
@@ -61,7 +62,10 @@ class DdgsEngine:
 
     def _search(self, request: SearchRequest, deadline: float) -> Outcome:
         answers: list[tuple[str, Outcome]] = []
-        for name in self.engines:
+        able = [name for name in self.engines if _can(name, request)]
+        if not able:
+            return Outcome("failed", reason="No keyless engine filters as asked; leave out safe or freshness.")
+        for name in able:
             left = int(min(_ENGINE_TIMEOUT_S, deadline - self.clock()))
             if left < 1:
                 break
@@ -70,6 +74,13 @@ class DdgsEngine:
                 return outcome
             answers.append((name, outcome))
         return _summary(answers)
+
+
+def _can(name: str, request: SearchRequest) -> bool:
+    """Whether an engine does what is asked: one that ignores a filter would give what was to be left out."""
+    return not (request.safe == "strict" and name in _IGNORE_SAFE) and not (
+        request.freshness and name in _IGNORE_FRESHNESS
+    )
 
 
 def _ask(new_engine: Callable[[], Any], request: SearchRequest) -> Outcome:

@@ -1,7 +1,7 @@
 """The Tavily provider: its Search API, with a key (docs.tavily.com, API reference, Search; help.tavily.com, errors).
 
 Tavily counts credits, not dollars, so its answers carry no cost here. It has no setting for adult content that every
-plan may use, so `safe` is not passed on.
+plan may use, so a strict search is left to the next provider.
 """
 
 from dataclasses import dataclass, field
@@ -60,7 +60,11 @@ class TavilyEngine:
         return "tavily"
 
     async def search(self, request: SearchRequest, timeout_s: float) -> Outcome:
-        """Ask Tavily once, in its basic depth."""
+        """Ask Tavily once, in its basic depth; not at all for a strict search."""
+        if request.safe == "strict":
+            return Outcome(
+                "failed", reason="Tavily cannot filter strictly; leave out safe, or set up another provider."
+            )
         question = Question(self.url, body=_body(request), headers={"Authorization": f"Bearer {self.key}"})
         answer = await ask(
             question, "Tavily", timeout_s, "Tavily cannot be reached; check that this machine is online."

@@ -252,7 +252,7 @@ async def test_brave_is_asked_in_its_own_words(web: SearchServer) -> None:
 
 
 async def test_tavily_is_asked_in_its_own_words(web: SearchServer) -> None:
-    request = SearchRequest("a & b", 20, "year", "de-AT", "strict", "example.org")
+    request = SearchRequest("a & b", 20, "year", "de-AT", "off", "example.org")
     await ask(web, "tavily", 200, PROVIDERS["tavily"].found, request)
 
     assert json.loads(web.sent[0]) == {
@@ -266,6 +266,14 @@ async def test_tavily_is_asked_in_its_own_words(web: SearchServer) -> None:
     assert web.sent_headers[0]["Authorization"] == f"Bearer {KEY}"
     await ask(web, "tavily", 200, PROVIDERS["tavily"].found, SearchRequest("x", region="is-IS"))
     assert "country" not in json.loads(web.sent[1])
+
+
+@pytest.mark.parametrize("name", ["tavily", "keyless"])
+async def test_a_provider_that_cannot_filter_strictly_is_not_asked_to(web: SearchServer, name: str) -> None:
+    outcome = await ask(web, name, 200, PROVIDERS[name].found, replace(REQUEST, safe="strict"))
+
+    assert outcome.status == "failed"
+    assert web.asked == []
 
 
 @pytest.mark.parametrize("name", [name for name, provider in PROVIDERS.items() if provider.is_keyed])

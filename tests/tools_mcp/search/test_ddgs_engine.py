@@ -182,3 +182,24 @@ async def test_the_request_is_put_in_the_librarys_words(request_: SearchRequest,
 
 def test_every_engine_we_ask_is_one_the_library_has() -> None:
     assert set(DdgsEngine().engines) <= set(ENGINES["text"])
+
+
+@pytest.mark.parametrize(
+    ("request_", "asked"),
+    [
+        (SearchRequest("x"), ["duckduckgo", "brave", "mojeek"]),
+        (SearchRequest("x", safe="strict"), ["brave", "mojeek"]),
+        (SearchRequest("x", freshness="day"), ["duckduckgo", "brave"]),
+        (SearchRequest("x", freshness="day", safe="strict"), ["brave"]),
+    ],
+)
+async def test_engines_that_would_ignore_a_filter_are_not_asked(request_: SearchRequest, asked: list[str]) -> None:
+    names: list[str] = []
+
+    def new_engine(name: str, _: int) -> Scripted:
+        names.append(name)
+        return Scripted(None)
+
+    await DdgsEngine(new_engine=new_engine).search(request_, 10)
+
+    assert names == asked
