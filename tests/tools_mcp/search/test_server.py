@@ -17,7 +17,7 @@ from tests.fakes.search_server import search_server
 from tests.tools_mcp.reports.samples import report
 from tests.tools_mcp.running import call, here, refused, text_of
 from tests.tools_mcp.search import replies
-from tests.tools_mcp.search.test_fetching import InThisProcess
+from tests.tools_mcp.search.fetching_here import InThisProcess
 from tests.tools_mcp.search.test_web import Fixed
 from tests.tools_mcp.search.web_of_ours import Canned, Web, to, web_of_ours
 from tools_mcp.errors import InvalidInputError
