@@ -1,4 +1,7 @@
-"""How long a killed writer is away: from `kill -9` to SERVING, over 100,000 entries, beside reading their file once."""
+"""How long a killed writer is away: from `kill -9` to SERVING, over 100,000 entries, beside reading their file once.
+
+Decisions alone, then turns that began and reported, then turns that were open when the writer died.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,19 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from receipt_writer.app import open_service
-from receipt_writer.ledger import Append
+from receipt_writer.intents import DecisionSpan, Intent, interrupted_draft
+from receipt_writer.ledger import Append, Begin
 from receipt_writer.storage.index_file import index_path
 
 ENTRIES = 100_000
 BATCH = 1_000
 ROUNDS = 5
+OPEN_TURNS = 10_000
 CHAIN = "decisions"
 
 
 def main() -> int:
-    """Prints seconds from the kill to the first SERVING, with the kept index, without it, and for an empty ledger.
+    """Prints seconds from the kill to the first SERVING: with and without the kept index, of an empty ledger, of turns.
 
     Where others use the machine, the CPU time says more than the clock.
     """
@@ -37,11 +42,19 @@ def main() -> int:
         kept = _recover(Path(full), ROUNDS)
         parsed = _recover(Path(full), 2, without=index_path(chains, CHAIN))
         empty_ledger = _recover(Path(empty), ROUNDS)
+    with tempfile.TemporaryDirectory() as home:
+        _fill_turns(Path(home) / "receipts", ENTRIES)
+        journal = (Path(home) / "receipts" / "chains" / "intents.jsonl").stat().st_size
+        _recover(Path(home), 1)
+        turns = _recover(Path(home), ROUNDS)
+        times = [_open_turns(Path(home), round_number) for round_number in range(3)]
     print(f"{ENTRIES:,} entries, {size / 1e6:.0f} MB    read once {read_s:5.2f} s")
     ratio = kept.seconds / read_s
     print(f"kill to SERVING            {kept}   ({ratio:.0f}x reading; target 2 s, reach 0.5 s)")
     print(f"  without the kept index   {parsed}")
     print(f"  an empty ledger          {empty_ledger}   (the process itself)")
+    print(f"  as many turns            {turns}   (journal of {journal / 1e6:.1f} MB)")
+    print(f"  {OPEN_TURNS:,} of them open      {sorted(times)[1]}")
     return 0
 
 
@@ -60,6 +73,31 @@ def _fill(folder: Path) -> None:
     for start in range(0, ENTRIES, BATCH):
         service.writer.commit_now([Append("L12", _draft(start + number)) for number in range(BATCH)])
     service.store.close()
+
+
+def _fill_turns(folder: Path, turns: int) -> None:
+    folder.mkdir()
+    service = open_service(folder)
+    for start in range(0, turns, BATCH):
+        numbers = range(start, start + BATCH)
+        service.writer.commit_now([Begin(_intent(number)) for number in numbers])
+        service.writer.commit_now([Append("L10", _report(number)) for number in numbers])
+    service.store.close()
+
+
+def _open_turns(home: Path, round_number: int) -> _Start:
+    """Returns how long a start takes that finds as many turns open as may be."""
+    service = open_service(home / "receipts")
+    first = ENTRIES + round_number * OPEN_TURNS
+    for start in range(first, first + OPEN_TURNS, BATCH):
+        service.writer.commit_now([Begin(_intent(number)) for number in range(start, start + BATCH)])
+    service.store.close()
+    started = time.perf_counter()
+    writer = _serving(home)
+    taken = _Start(time.perf_counter() - started, _cpu_s(writer.pid))
+    writer.terminate()
+    writer.communicate()
+    return taken
 
 
 def _recover(home: Path, rounds: int, *, without: Path | None = None) -> _Start:
@@ -128,6 +166,15 @@ def _draft(number: int) -> dict[str, object]:
         "exitState": "ok",
         "commitment": "hmac-sha256",
     }
+
+
+def _intent(number: int) -> Intent:
+    return Intent(f"t_{number:026d}", f"s_{number // 9:026d}", "cli", "prometheus-agent", "a" * 64, "sha256", "rules")
+
+
+def _report(number: int) -> dict[str, object]:
+    began = interrupted_draft(_intent(number), DecisionSpan())
+    return began | {"outcome": "replied", "iterations": 1, "replyHash": os.urandom(32).hex()}
 
 
 if __name__ == "__main__":

@@ -128,8 +128,11 @@ def encode_intent(intent: Intent) -> bytes:
     return json.dumps(members, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def decode_intent(line: bytes) -> Intent | None:
-    """Return the intent of a journal line, None when the line is damaged or no entry could be made of it."""
+def decode_intent(line: bytes, *, is_ours: bool = False) -> Intent | None:
+    """Return the intent of a journal line, None when the line is damaged or no entry could be made of it.
+
+    A line that `is_ours` by its signature was checked before it was signed; ten thousand of them are read in a start.
+    """
     try:
         members = json.loads(line)
         intent = Intent(
@@ -144,7 +147,8 @@ def decode_intent(line: bytes) -> Intent | None:
             started_at_ms=members["startedAtMs"],
             host=members["host"],
         )
-        check_intent(intent)
+        if not is_ours:
+            check_intent(intent)
     except (ValueError, KeyError, TypeError, RecursionError, FormatError):
         return None
     is_typed = type(intent.started_at_ms) is int and type(intent.deadline_ms) is int and type(intent.host) is str

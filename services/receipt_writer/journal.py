@@ -60,9 +60,9 @@ def read_journal(
     for line in _open_rows(lines, is_recorded):
         body, key = _signed_body(line, origin, keys)
         is_former = takes_unsigned and key is None
-        intent = decode_intent(line if is_former else body) if key or is_former else None
-        if intent is None or is_recorded(intent.turn_id):
-            found.refused += [line] if intent is None else []
+        intent = decode_intent(line if is_former else body, is_ours=not is_former) if key or is_former else None
+        if intent is None:
+            found.refused.append(line)
             continue
         found.unsigned += is_former
         found.intents[intent.turn_id] = intent

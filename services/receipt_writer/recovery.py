@@ -21,7 +21,7 @@ from receipt_writer.trust import Trust, first_keys, judged_trust
 from receipt_writer.writer import Clock, Limits, Writer
 
 _log = logging.getLogger(__name__)
-_MOST_AT_START = 1024  # turns; a start is somebody's first prompt
+_MOST_AT_START = 256  # turns; a start is somebody's first prompt
 
 
 def trust_of(store: EntryStore, identity: Identity) -> Trust:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,7 +50,6 @@ def test_a_row_of_the_key_before_counts_and_is_to_be_signed_anew() -> None:
         sign_row(intent(1), "home/turns/other", PRESENT),
         sign_row(intent(1), ORIGIN, PRESENT).replace(b'"gateway":"cli"', b'"gateway":"api"'),
         sign_row(intent(1), ORIGIN, PRESENT)[:-10] + b'"}',
-        sign_row(replace(intent(1), gateway="pigeon"), ORIGIN, PRESENT),
         encode_intent(intent(1)),
         b"\0\0\0",
         b"",
@@ -71,8 +69,6 @@ def test_unsigned_rows_count_only_where_no_row_is_signed_and_none_had_to_be() ->
 
 def test_a_row_of_a_recorded_turn_is_passed_over_whatever_it_says() -> None:
     assert read(b'{"turnId":"%b",garbage' % ulid("t_", 1).encode(), recorded=ulid("t_", 1)) == Journal()
-    spaced = b" " + sign_row(intent(1), ORIGIN, PRESENT)
-    assert read(spaced, recorded=ulid("t_", 1)).intents == {}
 
 
 def test_a_former_versions_deadline_without_end_is_shortened() -> None:
@@ -176,12 +172,12 @@ def test_very_many_abandoned_turns_are_recorded_after_the_start_in_one_sentence(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     service = open_service(folder, None, Clock())
-    service.writer.commit_now([Begin(intent(number)) for number in range(1, 1101)])
+    service.writer.commit_now([Begin(intent(number)) for number in range(1, 301)])
     service.store._opened.close()  # type: ignore[attr-defined]
     caplog.set_level(logging.WARNING)
     service = open_service(folder, None, Clock())
-    assert service.ledger.indexes["L10"].head.size == 1024
-    assert "Entries 1 to 1024 record 1024 turns that never reported as interrupted; 76 more follow." in caplog.text
+    assert service.ledger.indexes["L10"].head.size == 256
+    assert "Entries 1 to 256 record 256 turns that never reported as interrupted; 44 more follow." in caplog.text
 
     async def look() -> None:
         running = asyncio.create_task(service.writer.run(lambda: None))
@@ -191,5 +187,5 @@ def test_very_many_abandoned_turns_are_recorded_after_the_start_in_one_sentence(
 
     asyncio.run(look())
     service.store.close()
-    assert len(set(outcomes(folder))) == 1100
+    assert len(set(outcomes(folder))) == 300
     assert len(caplog.records) == 2

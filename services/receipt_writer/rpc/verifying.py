@@ -38,5 +38,6 @@ def _message(told: Progress | Finding) -> pb.VerifyChainResponse:
         head_hash=told.head_hash,
         checkpoint_size=told.checkpoint_size,
         fault=told.fault or "",
+        disowned=told.disowned,
     )
     return pb.VerifyChainResponse(summary=summary)

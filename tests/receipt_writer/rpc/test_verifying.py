@@ -49,6 +49,18 @@ async def test_a_good_chain_is_good_up_to_its_head(live: Running) -> None:
     assert summary == pb.CheckSummary(good=True, entries=5, head_hash=head.hash, checkpoint_size=5)
 
 
+async def test_entries_that_a_revocation_disowned_are_told_and_are_no_damage(live: Running) -> None:
+    await append(live, 3)
+    rotations = live.service.rotations
+    stolen = rotations.key_in_force("entry")
+    await rotations.rotate("entry", stolen, "stolen")
+    await rotations.revoke("entry", stolen, "stolen", {"decisions": 2})
+    _, summary = await checked(live)
+    assert (summary.good, summary.entries) == (True, 3)
+    (sentence,) = summary.disowned
+    assert sentence.startswith("Entries 2 to 3 are signed by the entry key with fingerprint ")
+
+
 async def test_an_empty_chain_is_good(live: Running) -> None:
     _, summary = await checked(live, L10)
     assert (summary.good, summary.entries) == (True, 0)

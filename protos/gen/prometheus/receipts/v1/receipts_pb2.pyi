@@ -517,15 +517,17 @@ class CheckProgress(_message.Message):
     def __init__(self, done_bytes: _Optional[int] = ..., total_bytes: _Optional[int] = ...) -> None: ...
 
 class CheckSummary(_message.Message):
-    __slots__ = ("good", "entries", "head_hash", "checkpoint_size", "fault")
+    __slots__ = ("good", "entries", "head_hash", "checkpoint_size", "fault", "disowned")
     GOOD_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_SIZE_FIELD_NUMBER: _ClassVar[int]
     FAULT_FIELD_NUMBER: _ClassVar[int]
+    DISOWNED_FIELD_NUMBER: _ClassVar[int]
     good: bool
     entries: int
     head_hash: str
     checkpoint_size: int
     fault: str
-    def __init__(self, good: _Optional[bool] = ..., entries: _Optional[int] = ..., head_hash: _Optional[str] = ..., checkpoint_size: _Optional[int] = ..., fault: _Optional[str] = ...) -> None: ...
+    disowned: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, good: _Optional[bool] = ..., entries: _Optional[int] = ..., head_hash: _Optional[str] = ..., checkpoint_size: _Optional[int] = ..., fault: _Optional[str] = ..., disowned: _Optional[_Iterable[str]] = ...) -> None: ...
