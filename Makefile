@@ -57,7 +57,7 @@ test-durability: $(STAMP)  ## kill loops, power cuts, crash states, failing call
 	$(BIN)/pytest -m durability -n 2 -rP
 
 test-fuzz: $(STAMP)  ## long differential and property runs
-	$(BIN)/pytest -m fuzz
+	$(BIN)/pytest -m fuzz -n 2 --dist loadfile
 
 test-stack: $(STAMP)  ## the compose stack on a real engine; needs root
 	bash tests/stack/run.sh
