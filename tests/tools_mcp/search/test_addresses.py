@@ -63,7 +63,7 @@ def test_the_public_internet_is_known(address: str) -> None:
     assert is_public(address)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.ip_addresses())
 def test_nothing_is_public_that_python_knows_as_special(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> None:
     if is_public(str(address)):
@@ -71,7 +71,7 @@ def test_nothing_is_public_that_python_knows_as_special(address: ipaddress.IPv4A
         assert not address.is_multicast
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.integers(0, 2**32 - 1))
 def test_an_ipv4_address_inside_an_ipv6_one_is_never_public(number: int) -> None:
     low = ipaddress.IPv4Address(number)
@@ -88,7 +88,7 @@ hosts = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(st.sampled_from(["http://", "https://", "HTTP:", "//", ""]), hosts, st.text(max_size=20))
 def test_any_text_is_read_or_refused_and_never_leads_to_a_place_that_is_not_public(
     scheme: str, host: str, rest: str

@@ -302,7 +302,7 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(st.sampled_from(JSON_PROVIDERS), json_values, st.sampled_from((200, 422)))
 def test_any_json_comes_to_an_outcome(name: str, data: Any, status: int) -> None:
     from tools_mcp.search import brave, searxng, tavily

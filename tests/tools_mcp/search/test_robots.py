@@ -113,7 +113,7 @@ def test_a_hostile_file_takes_no_more_than_a_moment(body: bytes) -> None:
     assert time.process_time() - began < 2
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.binary(max_size=300), st.text(max_size=60))
 def test_anything_is_read(body: bytes, path: str) -> None:
     assert read_robots(b"User-agent: *\nDisallow: " + body).allows(path) in {True, False}
