@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import subprocess
 import sys
@@ -211,3 +212,69 @@ def test_a_token_is_shown_once_listed_by_its_hash_and_taken_away(ledger: Command
     assert ledger.run("token", "remove", token).status == 1
     refused = ledger.run("token", "add", "../up")
     assert (refused.status, len(refused.err.splitlines())) == (2, 1)
+
+
+def test_the_keys_of_a_locked_ledger_are_rotated_with_its_passphrase_file(commands: Commands) -> None:
+    (commands.home / "secret").touch(0o600)
+    (commands.home / "secret").write_text("four words of your own")
+    locked = ("--passphrase-file", str(commands.home / "secret"))
+    assert commands.run("keygen", *locked).status == 0
+    refused = commands.run("rotate", "entry", "--reason", "spring")
+    assert (refused.status, refused.out) == (2, "")
+    assert "passphrase" in refused.err
+    rotated = json.loads(commands.run("rotate", "entry", "--reason", "spring", *locked, "--json").out)
+    assert (rotated["event"], rotated["id"]) == ("rotated", 3)
+
+
+def test_the_keys_of_a_tenant_are_changed_by_the_homes_owner_and_by_its_token(ledger: Commands, address: str) -> None:
+    token = ledger.home / "token"
+    token.write_text(ledger.run("token", "add", "acme").out)
+    by_token = ("--connect", address, "--token-file", str(token))
+    unknown = ledger.run("rotate", "entry", "--reason", "x", "--tenant", "acme", "--connect", address)
+    assert (unknown.status, "There is no ledger" in unknown.err) == (2, True)  # its first call makes it
+    assert ledger.run("state", "--fresh", *by_token).status == 0
+    first = ledger.run("rotate", "entry", "--reason", "x", "--tenant", "acme", "--connect", address, "--json")
+    second = ledger.run("rotate", "entry", "--reason", "y", *by_token, "--json")
+    assert json.loads(second.out)["previousKey"] == json.loads(first.out)["publicKey"]
+    events = {name: ledger.run("list", "--chain", "keys", "--json", *words).out for name, words in PARTIES.items()}
+    assert [events[name].count('"rotated"') for name in ("own", "acme")] == [0, 2]
+    listed = json.loads(ledger.run("token", "list", "--json").out)
+    assert [one["tenant"] for one in listed] == ["acme"]  # the owner's own token was one of the moment
+
+
+PARTIES: dict[str, tuple[str, ...]] = {"own": (), "acme": ("--tenant", "acme")}
+
+
+@pytest.mark.parametrize("command", [("list",), ("state",), ("rotate", "entry", "--reason", "x")])
+def test_a_tenant_whose_name_leads_elsewhere_is_refused(ledger: Commands, command: tuple[str, ...]) -> None:
+    ran = ledger.run(*command, "--tenant", "../../receipts")
+    assert (ran.status, ran.out) == (2, "")
+    assert "A tenant cannot be called '../../receipts'" in ran.err
+
+
+def test_a_token_file_that_holds_none_is_told_before_any_call(ledger: Commands) -> None:
+    (ledger.home / "token").write_text("\n")
+    ran = ledger.run("state", "--connect", "127.0.0.1:1", "--token-file", str(ledger.home / "token"))
+    assert (ran.status, "holds no token" in ran.err) == (2, True)
+
+
+def test_health_and_changes_of_tokens_have_a_form_for_programs(ledger: Commands, address: str) -> None:
+    assert json.loads(ledger.run("health", address, "--json").out) == {"address": address, "serving": True}
+    nobody = ledger.run("health", f"unix:{ledger.home}/none.sock", "--json")
+    assert (nobody.status, json.loads(nobody.out)["serving"]) == (1, False)
+    added = json.loads(ledger.run("token", "add", "acme", "--json").out)
+    assert added["tenant"] == "acme"
+    (gone,) = json.loads(ledger.run("token", "remove", added["token"], "--json").out)
+    assert gone["hash"] == hashlib.sha256(added["token"].encode()).hexdigest()
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_draft_that_is_awaited_from_a_terminal_is_asked_for(
+    ledger: Commands, is_terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = io.TextIOWrapper(io.BytesIO(b"[]"))
+    monkeypatch.setattr(typed, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stdin", typed)
+    ran = ledger.run("record", "calls")
+    assert ("then Ctrl-D" in ran.err) == is_terminal
+    assert "is no JSON object" in ran.err

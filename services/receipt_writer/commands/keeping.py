@@ -9,16 +9,15 @@ from typing import Annotated
 import typer
 
 from receipt_writer.commands.options import HomeOption, JsonOption, TenantOption, receipts_folder
-from receipt_writer.commands.writer import CaOption, ConnectOption, TokenOption, a_writer
+from receipt_writer.commands.writer import CaOption, ConnectOption, PassphraseOption, TokenOption, Where, a_writer
 from service_runtime.settings import load_settings
 
 _AT = re.compile(r"([a-z]+)=([0-9]{1,16})")
 
 UseArgument = Annotated[str, typer.Argument(help="entry or checkpoint.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why, for people who read the key log.")]
-PassphraseOption = Annotated[
-    Path | None, typer.Option("--passphrase-file", help="Seal the key files; else PROMETHEUS_RECEIPTS_PASSPHRASE.")
-]
+PreviousOption = Annotated[str, typer.Option("--previous-key", help="The key to replace; else the one that signs.")]
+AtOption = Annotated[list[str] | None, typer.Option("--at", help="CHAIN=ID from which it does not count.")]
 
 
 def keygen(
@@ -51,20 +50,19 @@ def rotate(
     use: UseArgument,
     *,
     reason: ReasonOption,
-    previous_key: Annotated[str, typer.Option("--previous-key", help="The key to replace; else the home's.")] = "",
+    previous_key: PreviousOption = "",
     home: HomeOption = None,
+    tenant: TenantOption = None,
     connect: ConnectOption = None,
     token_file: TokenOption = None,
     ca_file: CaOption = None,
+    passphrase_file: PassphraseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Put a new key in the place of the one that signs; the key log says so, signed by both."""
-    from receipt_writer.key_history import key_in_force
-
     _require_use(use)
-    replaced = previous_key or key_in_force(receipts_folder(home), use)
-    with a_writer(home, connect, token_file, ca_file) as writer:
-        line = writer.rotate(use, replaced, reason)
+    with a_writer(Where(home, connect, token_file, ca_file, passphrase_file, tenant)) as writer:
+        line = writer.rotate(use, previous_key or writer.key_in_force(use), reason)
     _print_event(line, as_json=as_json)
 
 
@@ -73,17 +71,19 @@ def revoke(
     public_key: Annotated[str, typer.Argument(help="The key, in base64, as the key log spells it.")],
     *,
     reason: ReasonOption,
-    at: Annotated[list[str] | None, typer.Option("--at", help="CHAIN=ID from which it does not count.")] = None,
+    at: AtOption = None,
     home: HomeOption = None,
+    tenant: TenantOption = None,
     connect: ConnectOption = None,
     token_file: TokenOption = None,
     ca_file: CaOption = None,
+    passphrase_file: PassphraseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Accept a key no longer: from now on, or from earlier entries on with --at."""
     _require_use(use)
     at_ids = dict(_at_id(one) for one in at or ())
-    with a_writer(home, connect, token_file, ca_file) as writer:
+    with a_writer(Where(home, connect, token_file, ca_file, passphrase_file, tenant)) as writer:
         line = writer.revoke(use, public_key, reason, at_ids)
     _print_event(line, as_json=as_json)
 
@@ -107,11 +107,16 @@ def export(
         sys.stdout.write("".join(f"{one.chain:14} {one.bytes_copied} bytes\n" for one in exported))
 
 
-def add_token(tenant: Annotated[str, typer.Argument(help="Whose token it is.")], home: HomeOption = None) -> None:
+def add_token(
+    tenant: Annotated[str, typer.Argument(help="Whose token it is.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Make a token for a tenant's callers and print it, this once only."""
     import time
 
     from receipt_writer.identity import read_substrate_id
+    from receipt_writer.presentation import print_json
     from receipt_writer.storage.filesystem import OsFileSystem
     from receipt_writer.tokens import TOKENS_NAME, require_tenant_id
     from receipt_writer.tokens import add_token as make
@@ -119,7 +124,10 @@ def add_token(tenant: Annotated[str, typer.Argument(help="Whose token it is.")],
     folder, files = receipts_folder(home), OsFileSystem()
     require_tenant_id(tenant, read_substrate_id(files, folder))
     token = make(files, folder / TOKENS_NAME, tenant, time.time_ns() // 1_000_000)
-    sys.stdout.write(f"{token}\n")
+    if as_json:
+        print_json({"tenant": tenant, "token": token})
+    else:
+        sys.stdout.write(f"{token}\n")
 
 
 def list_tokens(home: HomeOption = None, as_json: JsonOption = False) -> None:
@@ -138,16 +146,21 @@ def list_tokens(home: HomeOption = None, as_json: JsonOption = False) -> None:
 def remove_token(
     wanted: Annotated[str, typer.Argument(help="A token, the beginning of its hash, or a tenant.")],
     home: HomeOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take tokens away; a running writer refuses them from its next call on."""
     from receipt_writer.errors import EntryNotFoundError
+    from receipt_writer.presentation import print_json
     from receipt_writer.storage.filesystem import OsFileSystem
     from receipt_writer.tokens import TOKENS_NAME, revoke_tokens
 
     gone = revoke_tokens(OsFileSystem(), receipts_folder(home) / TOKENS_NAME, wanted)
     if not gone:
         raise EntryNotFoundError("No token was taken away: there is none of that name; receipt-writer token list.")
-    sys.stdout.write("".join(f"removed {one.token_hash[:12]} {one.tenant_id}\n" for one in gone))
+    if as_json:
+        print_json([{"tenant": one.tenant_id, "hash": one.token_hash, "added": one.added_at_iso} for one in gone])
+    else:
+        sys.stdout.write("".join(f"removed {one.token_hash[:12]} {one.tenant_id}\n" for one in gone))
 
 
 def _require_use(use: str) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from receipt_writer.commands.options import TURNS, ChainOption, HomeOption, JsonOption, layer_of
-from receipt_writer.commands.writer import CaOption, ConnectOption, TokenOption, a_writer
+from receipt_writer.commands.options import TURNS, ChainOption, HomeOption, JsonOption, TenantOption, layer_of
+from receipt_writer.commands.writer import CaOption, ConnectOption, PassphraseOption, TokenOption, Where, a_writer
 
 _GATES = ("passed", "failed", "not_run")
 
@@ -23,13 +23,18 @@ def serve(context: typer.Context) -> None:
 def health(
     address: Annotated[str, typer.Argument(help="Where the writer listens: unix:PATH or HOST:PORT.")],
     ca_file: CaOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Ask a running writer whether it serves; exit 0 when it does, else 1."""
     from receipt_writer.health import is_serving
     from receipt_writer.listen import parse_address
+    from receipt_writer.presentation import print_json
 
     serving = is_serving(parse_address(address), ca_file)
-    sys.stdout.write("SERVING\n" if serving else "NOT SERVING\n")
+    if as_json:
+        print_json({"address": address, "serving": serving})
+    else:
+        sys.stdout.write("SERVING\n" if serving else "NOT SERVING\n")
     raise typer.Exit(0 if serving else 1)
 
 
@@ -47,7 +52,7 @@ def watch(
 
     layer = layer_of(chain)
     try:
-        with a_writer(None, address, token_file, ca_file) as writer:
+        with a_writer(Where(None, address, token_file, ca_file)) as writer:
             for seen in writer.watch(chain, from_id):
                 print_seen(layer, seen.line, seen.note, as_json=as_json)
     except KeyboardInterrupt:
@@ -57,9 +62,11 @@ def watch(
 def state(
     *,
     home: HomeOption = None,
+    tenant: TenantOption = None,
     connect: ConnectOption = None,
     token_file: TokenOption = None,
     ca_file: CaOption = None,
+    passphrase_file: PassphraseOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Record a state of the present heads first.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the stored line, byte for byte.")] = False,
 ) -> None:
@@ -70,14 +77,14 @@ def state(
     from receipt_writer.presentation import print_state
 
     if connect is None and not fresh:
-        path = receipts_folder(home) / STATE_NAME
+        path = receipts_folder(home, tenant) / STATE_NAME
         if not path.exists():
             raise EntryNotFoundError(
                 "No state was recorded yet; receipt-writer state --fresh records one, and a writer does every hour."
             )
         line = path.read_bytes().removesuffix(b"\n")
     else:
-        with a_writer(home, connect, token_file, ca_file) as writer:
+        with a_writer(Where(home, connect, token_file, ca_file, passphrase_file, tenant)) as writer:
             line = writer.state(fresh=fresh)
     if as_json:
         sys.stdout.buffer.write(line + b"\n")
@@ -90,14 +97,16 @@ def record(
     draft: Annotated[str, typer.Argument(help="A file with the draft's JSON object, or - for standard input.")] = "-",
     *,
     home: HomeOption = None,
+    tenant: TenantOption = None,
     connect: ConnectOption = None,
     token_file: TokenOption = None,
     ca_file: CaOption = None,
+    passphrase_file: PassphraseOption = None,
 ) -> None:
     """Record one entry from JSON and print its line."""
     layer_of(chain)
-    members = _draft(sys.stdin.buffer.read() if draft == "-" else Path(draft).read_bytes())
-    with a_writer(home, connect, token_file, ca_file) as writer:
+    members = _draft(_from_stdin() if draft == "-" else Path(draft).read_bytes())
+    with a_writer(Where(home, connect, token_file, ca_file, passphrase_file, tenant)) as writer:
         line = writer.append(chain, members)
     sys.stdout.buffer.write(line + b"\n")
 
@@ -113,9 +122,11 @@ def build(
     model_version: Annotated[str, typer.Option(help="Version of the models.")] = "",
     config_version: Annotated[str, typer.Option(help="Version of the configuration.")] = "",
     home: HomeOption = None,
+    tenant: TenantOption = None,
     connect: ConnectOption = None,
     token_file: TokenOption = None,
     ca_file: CaOption = None,
+    passphrase_file: PassphraseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Record a release: digests of its files, its lock file and both verifiers, and the gate's verdict."""
@@ -127,12 +138,18 @@ def build(
         raise RequestRefusedError(f"--gate {gate!r} is no verdict; give one of: {' '.join(_GATES)}.")
     release = Release(version, tuple(artefact), lock, gate, gate_report, prompt_version, model_version, config_version)
     draft = build_draft(release)
-    with a_writer(home, connect, token_file, ca_file) as writer:
+    with a_writer(Where(home, connect, token_file, ca_file, passphrase_file, tenant)) as writer:
         line = writer.append("builds", draft)
     if as_json:
         sys.stdout.buffer.write(line + b"\n")
     else:
         print_members(json.loads(line))
+
+
+def _from_stdin() -> bytes:
+    if sys.stdin.isatty():
+        sys.stderr.write("Type the draft's JSON object, then Ctrl-D.\n")
+    return sys.stdin.buffer.read()
 
 
 def _draft(content: bytes) -> dict[str, object]:

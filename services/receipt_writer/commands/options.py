@@ -23,13 +23,16 @@ def receipts_folder(home: str | None, tenant: str | None = None) -> Path:
     """Return the folder of a ledger without creating it: reading must not.
 
     Raises:
-        SetupError: The home cannot be used, or the tenant's name cannot be one.
+        SetupError: The home cannot be used.
+        RequestRefusedError: The tenant's name cannot be one: it would lead out of the folder of tenants.
     """
     folder = load_settings(os.environ, Path.cwd(), home).home.path / "receipts"
     if tenant is None:
         return folder
     from receipt_writer.tenants import tenant_folder
+    from receipt_writer.tokens import require_tenant_id
 
+    require_tenant_id(tenant, "a")
     return tenant_folder(folder, tenant)
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +11,22 @@ import grpc
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from prometheus.receipts.v1 import receipts_pb2_grpc
-from receipt_writer.errors import RequestRefusedError, WriterCallError
+from receipt_writer.errors import EntryNotFoundError, RequestRefusedError, WriterCallError
 from receipt_writer.format.schema import layer_of_chain
 from receipt_writer.listen import Address, TcpAddress
 
 _PATIENCE_S = 30.0
 _USES = {"entry": pb.KEY_USE_ENTRY, "checkpoint": pb.KEY_USE_CHECKPOINT}
+_BEGINS = {"created", "rotated"}
 _LAYERS = {name.split("_")[1]: name for name, number in pb.Layer.items() if number}
 
 
 @dataclass(frozen=True)
 class Access:
-    """How to reach a writer: its address, a file with a bearer token, and the certificates to trust (TLS) if any."""
+    """How to reach a writer: its address, a bearer token, and the certificates to trust (TLS) if any."""
 
     address: Address
-    token_file: Path | None = None
+    token: str | None = field(default=None, repr=False)
     ca_file: Path | None = None
 
 
@@ -53,6 +54,25 @@ class Caller:
     def state(self, *, fresh: bool) -> bytes:
         """Return the line of the newest state, after making one of the present heads when `fresh`."""
         return _line(self._call(self._stub.GetState, pb.GetStateRequest(fresh=fresh)).entry)
+
+    def key_in_force(self, use: str) -> str:
+        """Return the key that signs entries or checkpoints now, in base64: the last that the writer's key log tells of.
+
+        Raises:
+            EntryNotFoundError: It tells of none.
+        """
+        request = pb.ListEntriesRequest(layer=pb.LAYER_L3_KEYS, newest_first=True)
+        answers = self._stub.ListEntries(request, timeout=_PATIENCE_S, metadata=self._metadata)
+        try:
+            for answer in answers:
+                event = json.loads(answer.entry.line)
+                if event["use"] == use and event["event"] in _BEGINS:
+                    return str(event["publicKey"])
+        except grpc.RpcError as error:
+            raise _refused(error) from error
+        finally:
+            answers.cancel()
+        raise EntryNotFoundError(f"The writer's key log tells of no {use} key; name it with --previous-key.")
 
     def rotate(self, use: str, previous_key: str, reason: str) -> bytes:
         """Put a new key in the place of the one that signs; return the line of the key log."""
@@ -91,7 +111,7 @@ def calling(access: Access) -> Iterator[Caller]:
         RequestRefusedError: A file that was named cannot be read.
     """
     with _channel(access) as channel:
-        yield Caller(channel, _metadata(access.token_file))
+        yield Caller(channel, _metadata(access.token))
 
 
 def _channel(access: Access) -> grpc.Channel:
@@ -102,10 +122,20 @@ def _channel(access: Access) -> grpc.Channel:
     return grpc.secure_channel(access.address.target, grpc.ssl_channel_credentials(_read(access.ca_file)))
 
 
-def _metadata(token_file: Path | None) -> tuple[tuple[str, str], ...]:
-    if token_file is None:
-        return ()
-    return (("authorization", f"Bearer {_read(token_file).decode(errors='replace').strip()}"),)
+def read_token(path: Path) -> str:
+    """Return the token that a file holds.
+
+    Raises:
+        RequestRefusedError: It cannot be read, or holds no token.
+    """
+    token = _read(path).decode(errors="replace").strip()
+    if not token.isascii() or not token.isprintable() or not token:
+        raise RequestRefusedError(f"{path} holds no token; write into it what `receipt-writer token add` printed.")
+    return token
+
+
+def _metadata(token: str | None) -> tuple[tuple[str, str], ...]:
+    return () if token is None else (("authorization", f"Bearer {token}"),)
 
 
 def _read(path: Path) -> bytes:

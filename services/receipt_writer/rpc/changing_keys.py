@@ -22,7 +22,8 @@ _USES: Mapping[int, KeyUse] = {pb.KEY_USE_ENTRY: "entry", pb.KEY_USE_CHECKPOINT:
 class ChangingKeys:
     """RotateKey and RevokeKey.
 
-    On the Unix socket the caller is the user who owns the ledger. From the network it must have shown a token. A change
+    On the Unix socket the caller is the user who owns the ledger. From the network it must have shown a token, and
+    changes the keys of that token's tenant: those of the writer's own ledger are out of the network's reach. A change
     that was begun is finished although its caller goes.
     """
 
@@ -50,7 +51,10 @@ async def _whole(change: Coroutine[Any, Any, Entry]) -> Entry:
 
 def _require_owner(context: Context) -> None:
     if not context.peer().startswith("unix:") and bearer_token(context.invocation_metadata()) is None:
-        raise NotAllowedError("Keys are changed over the Unix socket or with a token; this caller came without either.")
+        raise NotAllowedError(
+            "The keys of the writer's own ledger are changed over a Unix socket only, by whoever runs the writer; a "
+            "token changes those of its tenant from anywhere."
+        )
 
 
 def _use(number: int) -> KeyUse:

@@ -118,6 +118,7 @@ async def test_a_caller_from_the_network_needs_a_token(folder: Path) -> None:
         for call in (one.stub.RotateKey(rotation(one)), one.stub.RevokeKey(pb.RevokeKeyRequest(use=ENTRY))):
             refusal = await refused(call)
             assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
+            assert "changed over a Unix socket only" in refusal.sentence
         bearer = (("authorization", f"Bearer {token}"),)
         entry = (await one.stub.AppendDecision(decision_request(1), metadata=bearer)).entry
         key = json.loads(entry.line)["attestation"]["publicKey"]
