@@ -37,6 +37,17 @@ BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, Arithmeti
 """What the library raises, at some later time, over properties that hold no value."""
 
 
+class _Raw(str):
+    """A value that is written as it was read; the library would escape what it cannot parse once more each time."""
+
+    __slots__ = ("params",)
+    params: Any
+
+    def to_ical(self) -> bytes:
+        """Return the value as it stands in the file."""
+        return self.encode()
+
+
 class UnreadableError(Exception):
     """These bytes are no calendar we can read; the folder counts them and goes on."""
 
@@ -143,6 +154,11 @@ def encode(calendar: icalendar.Calendar) -> bytes:
 
 
 def _encoded(calendar: icalendar.Calendar) -> bytes:
+    for component in calendar.walk():
+        for name, value in list(component.items()):
+            if any(isinstance(one, icalendar.vBroken) for one in several(value)):
+                values = [_raw(one) for one in several(value)]
+                component[name] = values if isinstance(value, list) else values[0]
     years = [moment(event, "DTSTART").year for event in calendar.walk("VEVENT") if _usable(event)]
     first, last = min(years, default=_ZONES_UNTIL), max(years, default=0)
     calendar.add_missing_timezones(first_date=date(first - 1, 1, 1), last_date=date(max(last + 10, _ZONES_UNTIL), 1, 1))
@@ -344,6 +360,14 @@ def _attendee_text(value: Any) -> str:
     if not name or name == address:
         return address
     return name if address == _NO_ADDRESS else f"{name} <{address}>"
+
+
+def _raw(value: Any) -> Any:
+    if not isinstance(value, icalendar.vBroken):
+        return value
+    raw = _Raw(value)
+    raw.params = value.params
+    return raw
 
 
 def several(value: Any) -> Iterable[Any]:

@@ -272,3 +272,35 @@ def test_a_folder_that_cannot_be_written_stores_nothing(agenda: Agenda, monkeypa
     with pytest.raises(StoreError, match=r"cannot be written: no space left on device; nothing was changed\."):
         create(agenda)
     assert listed(agenda) == []
+
+
+def test_an_event_that_cannot_be_read_hides_and_loses_nothing_beside_it(agenda: Agenda, tmp_path: Path) -> None:
+    broken = OVERRIDDEN.replace("UID:s1", "UID:bad").replace("FREQ=DAILY;COUNT=3", "FREQ=DAILY;BYDAY=")
+    body = broken[broken.index("BEGIN:VEVENT") :]
+    (tmp_path / "both.ics").write_text(OVERRIDDEN.replace("END:VCALENDAR\n", body))
+    window, _ = agenda.window(None, None)
+    found = agenda.between(window, None, None, 10)
+
+    assert ([event.title for event in found.events], found.unreadable) == (["Course", "Course, afternoon", "Course"], 1)
+    agenda.update("s1", EventFields(location="Room 2"))
+    agenda.delete("s1")
+    kept = (tmp_path / "both.ics").read_text()
+    assert "RRULE:FREQ=DAILY;BYDAY=" in kept
+    assert kept.count("UID:bad") == 2
+    with pytest.raises(NotFoundError):
+        agenda.get("bad")
+
+
+def test_what_cannot_be_written_again_is_refused_in_a_sentence_and_stays(
+    agenda: Agenda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(agenda)
+    before = (tmp_path / "e1.ics").read_bytes()
+
+    def asserting(*_: object) -> bytes:
+        raise AssertionError("Content line can not contain unescaped new line characters.")  # as the library does
+
+    monkeypatch.setattr("icalendar.Calendar.to_ical", asserting)
+    with pytest.raises(ConflictError, match="cannot be read, so nothing was changed"):
+        agenda.update("e1", EventFields(title="x"))
+    assert (tmp_path / "e1.ics").read_bytes() == before
