@@ -107,12 +107,13 @@ class Cancel:
             return _nothing(search, scene)
         if (len(chosen) > 1 or search.vague) and scene.choice is None:
             return _which(fitting, scene)
-        if chosen[0].repeats and not series:
+        if chosen[0].repeats and not series and not chosen[0].series_id:
             return (
                 f"“{chosen[0].title}” repeats, and I can only cancel the whole series, so I cancelled nothing. "
                 f"Say “cancel the whole {chosen[0].title} series” if that is what you want."
             )
-        outcomes = yield tuple(Call("calendar_delete_event", {"id": event.series}) for event in chosen)
+        ids = [event.series if series else event.id for event in chosen]
+        outcomes = yield tuple(Call("calendar_delete_event", {"id": identifier}) for identifier in ids)
         return "\n".join(_deleted(event, outcome, scene) for event, outcome in zip(chosen, outcomes, strict=True))
 
 

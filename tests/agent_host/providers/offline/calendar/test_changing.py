@@ -63,6 +63,21 @@ def test_a_long_choice_is_cut() -> None:
     assert "… and 3 more." in reply
 
 
+STAND_UPS = [
+    event(f"s/202612{day:02d}T090000Z", "Stand-up", f"2026-12-{day:02d}T10:00", recurring=True, series_id="s")
+    for day in (4, 8, 11)
+]
+
+
+def test_one_day_of_a_series_is_cancelled_alone_and_the_whole_series_once() -> None:
+    that_day = {"calendar_list_events": {"events": STAND_UPS[1:2]}, "calendar_delete_event": {}}
+    _, calls = perform(Cancel("the stand-up on 8 December"), that_day)
+    assert [call.arguments for call in calls[1:]] == [{"id": "s/20261208T090000Z"}]
+    answers = {"calendar_list_events": {"events": STAND_UPS}, "calendar_delete_event": {}}
+    _, calls = perform(Cancel("the whole stand-up series"), answers)
+    assert [call.arguments for call in calls[1:]] == [{"id": "s"}]
+
+
 def test_a_failed_look_or_deletion_is_never_called_done() -> None:
     reply, _ = perform(Cancel("the call"), {"calendar_list_events": failed("locked")})
     assert reply == "I could not look into your calendar, so I cancelled nothing: locked"
