@@ -547,22 +547,19 @@ function addCheckpoint(task, file, note) {
 /** The keys a key log starts from: a policy's ranges for entries are about its own chain (RF-29). */
 const endless = (ring) => ring.map((key) => (key.use === 'entry' ? { ...key, fromId: 1, toId: null } : key));
 
+/** The origin of the key log beside a chain, '' without an origin. */
+const keyLogOf = ({ origin }) => origin.replace(/\/.*\//, '/keys/');
+
 /** Leads a task's keys on by the key log, once that passes by itself under the same policy (RF-28, RF-29). */
 async function followKeyLog(file, task, notes, session) {
-  const [substrate, , tenant] = task.origin.split('/');
-  const chain = Object.keys(LAYERS).find((name) => LAYERS[name] === task.layer) ?? '';
-  const origin = task.origin && `${substrate}/keys/${tenant}`;
+  const [origin, chain] = [keyLogOf(task), Object.keys(LAYERS).find((name) => LAYERS[name] === task.layer) ?? ''];
   const ours = [...notes].filter(([, note]) => origin && logOf(note) === origin);
-  let log = { keys: task.keys };
+  const options = { ...task.options, level: 'full', 'stop-early': false, maxAgeMs: null, minEntries: 0 };
+  const log = { ...task, files: [file], layer: 'L3', origin, options, checkpoints: [], sizes: new Set() };
   for (const held of ours.length ? [[], ours] : [[]]) { // the second time under what the whole log leaves (RF-29)
-    const left = log.keys;
-    log = {
-      ...task, files: [file], layer: 'L3', origin, keys: left, rings: { [chain]: task.keys }, checkpoints: [],
-      sizes: new Set(), options: { ...task.options, level: 'full', 'stop-early': false, maxAgeMs: null, minEntries: 0 },
-    };
     for (const [name, note] of held) addCheckpoint(log, name, note);
-    log.keys = endless(task.keys);
     const found = noFindings();
+    [log.keys, log.rings] = [endless(task.keys), { [chain]: task.keys }];
     await examine(readerOf(file), log, found, session);
     const { name, id, check } = decide(log, [found], null, 0);
     const where = `${name}${id ? `, id ${id}` : ''}${check ? `, check ${check}` : ''}`;
@@ -1086,7 +1083,7 @@ async function addEvidence(tasks, chains, options, session) {
   const rooted = log === undefined || anchored.length;
   expect(rooted, '--key-log leads on from the keys of a policy or a trusted key; give one of these too');
   if (log !== undefined) for (const task of anchored) await followKeyLog(log, task, notes, session);
-  const logs = log === undefined ? [] : tasks.map(({ origin }) => origin.replace(/\/.*\//, '/keys/'));
+  const logs = log === undefined ? [] : tasks.map(keyLogOf);
   for (const [file, note] of notes) {
     const fit = chains.filter(({ origin }) => origin === logOf(note));
     expect(chains.length, `${file}: a checkpoint is held against a chain; give the chain too`);

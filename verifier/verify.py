@@ -320,6 +320,8 @@ def pure_ed25519_holds(key: bytes, message: bytes, signature: bytes) -> bool:
 
 
 # --- Checks (RF-20), in the norm's order. `before` is the entry of the line before, None when that is malformed.
+# Entries that follow one another can be judged together: `rows` is an Entry whose members are columns, of one row each
+# when a line is judged alone.
 
 
 class TrustedKey(NamedTuple):
@@ -336,6 +338,7 @@ class TrustedKey(NamedTuple):
 
 
 Ring = list[TrustedKey]
+Place = tuple[str, bytes]  # layer and tenant
 Words = list[str]
 
 
@@ -344,31 +347,33 @@ class Case:
     """One chain to judge: its file and other copies of it, what is known of it from outside, and what is asked."""
 
     files: list[Path]
-    layer: str = ""
-    tenant: bytes = b"-"
+    layer: str
+    tenant: bytes
+    options: argparse.Namespace
     origin: str = ""
     keys: Ring = field(default_factory=list)
     anchored: bool = False  # some key was given from outside; a key log may leave none of them
     unfit: bool = False  # policies were given, and none is for this chain
     key_log: bool = False
     checkpoints: list[tuple[int, bytes]] = field(default_factory=list)  # size and root
-    states: set[int] = field(default_factory=set)  # sizes at which a state knows root and head
+    sizes: set[int] = field(default_factory=set)  # where root, time and head are to be noted
     rings: dict[str, Ring] = field(default_factory=dict)  # of a key log: the keys of other chains, by chain
-    options: argparse.Namespace = field(default_factory=argparse.Namespace)
 
-    @property
-    def ranges(self) -> dict[bytes, list[tuple[int, int | None]]]:
-        """Give the ranges of each key that may sign entries."""
-        spans: dict[bytes, list[tuple[int, int | None]]] = {}
-        for key, use, start, end in self.keys:
-            if use == "entry":
-                spans.setdefault(key, []).append((start, end))
-        return spans
+    def add_checkpoint(self, name: object, note: bytes) -> None:
+        """Take a checkpoint as evidence; raises UsageError when it is none."""
+        checkpoint = read_note(name, note, self)
+        self.checkpoints.append(checkpoint)
+        self.sizes.add(checkpoint[0])
 
 
 def sha256(data: bytes) -> bytes:
     """Hash bytes."""
     return hashlib.sha256(data).digest()
+
+
+def hex_of(data: bytes) -> bytes:
+    """Hash bytes, as entries spell it."""
+    return hashlib.sha256(data).hexdigest().encode()
 
 
 def pae_holds(kind: bytes, body: bytes, key: bytes, signature: bytes) -> bool:
@@ -392,24 +397,38 @@ def keys_are_held(body: bytes) -> bool:
     return all(pae_holds(kind, said, key.encode(), signature.encode()) for key, signature in pairs if signature)
 
 
-def is_trusted(key: bytes, number: int, case: Case, upto: int = 0) -> bool:
-    """Say whether a key may sign the entry with that id, and all up to another; without any key UNANCHORED says so."""
-    ends = {number, upto or number}
+def is_trusted(case: Case, key: bytes, *ids: int) -> bool:
+    """Say whether a key may sign the entries with those ids, and so between them; with no key UNANCHORED says so."""
     return not case.anchored or any(
-        known.key == key and all(known.may_sign("entry", end) for end in ends) for known in case.keys
+        known.key == key and all(known.may_sign("entry", number) for number in ids) for known in case.keys
     )
 
 
-CHECKS: dict[str, Callable[[Entry, Entry | None, Case], bool]] = {
-    "id": lambda entry, before, _: before is None or entry.id == before.id + 1,  # RF-10: without gaps
-    "link": lambda entry, before, _: before is None or before.hash in (entry.link, b""),  # RF-10: or to the origin
-    "tenant": lambda entry, _, case: entry.tenant == case.tenant,  # RF-10: in every entry, or in none
-    "hash": lambda entry, *_: entry.hash == hashlib.sha256(entry.body).hexdigest().encode(),  # RF-7: of the body as is
-    "time": lambda entry, before, _: before is None or entry.ms >= before.ms,  # RF-9: never decreases
-    "key": lambda entry, _, case: is_trusted(entry.key, entry.id, case),  # RF-19: one from outside
-    "signature": lambda entry, _, case: (
-        case.options.level == "chain" or is_signed(entry[6:], case.layer)
-    ),  # not on level chain
+CHECKS: dict[str, tuple[str, Callable[[Any, Entry | None, Case], bool]]] = {  # what a page calls it, when all rows hold
+    "id": (
+        "Ids contiguous",
+        lambda rows, before, _: not before or [*rows.id] == [*range(before.id + 1, before.id + len(rows.id) + 1)],
+    ),
+    "link": (
+        "Hash chain",  # or to the origin, where that is known
+        lambda rows, before, _: rows.link[1:] == rows.hash[:-1] and (not before or before.hash in (rows.link[0], b"")),
+    ),
+    "tenant": ("One tenant", lambda rows, _, case: set(rows.tenant) == {case.tenant}),
+    "hash": ("Body hashes", lambda rows, *_: [hex_of(body) for body in rows.body] == [*rows.hash]),
+    "time": (
+        "Timestamps",
+        lambda rows, before, _: [*rows.ms] == sorted(rows.ms) and (not before or rows.ms[0] >= before.ms),
+    ),
+    "key": (
+        "Trust anchor",
+        lambda rows, _, case: all(is_trusted(case, key, rows.id[0], rows.id[-1]) for key in set(rows.key)),
+    ),
+    "signature": (
+        "Signatures",
+        lambda rows, _, case: (
+            case.options.level == "chain" or all(is_signed(row, case.layer) for row in zip(*rows[6:], strict=True))
+        ),
+    ),
 }
 
 
@@ -419,7 +438,8 @@ def judge_line(line: bytes, before: Entry | None, case: Case) -> tuple[Entry | N
     if entry is None:
         name, check = diagnose(line, case.layer)
         return None, name, [check]
-    failed = [check for check, holds in CHECKS.items() if not holds(entry, before, case)]
+    rows = Entry._make((member,) for member in entry)
+    failed = [check for check, (_, holds) in CHECKS.items() if not holds(rows, before, case)]
     return entry, "FORKED" if before and entry.id == before.id else "TAMPERED", failed
 
 
@@ -446,6 +466,9 @@ class Verdict(NamedTuple):
     check: str | None = None
     id: int | None = None
     offset: int | None = None
+
+
+PASS = Verdict("PASS")
 
 
 # --- Blocks: the file flows through, never whole in memory. Workers judge blocks, this process joins the findings.
@@ -488,9 +511,8 @@ def subtrees_of(leaves: list[bytes], index: int) -> Subtrees:
 class Mark(NamedTuple):
     """Where a chain stood at one size: the newest entry's time and hash, and the root."""
 
-    size: int
     ms: int
-    head: str
+    head: bytes
     root: bytes = b""
 
 
@@ -501,28 +523,38 @@ class Findings:
     bad: Verdict | None = None
     first: Entry | None = None
     last: Entry | None = None
-    before: Entry | None = None  # of a block: the entry that its first line was held against
     entries: int = 0
     lines: int = 0
     faults: Counter[str] = field(default_factory=Counter)  # lines that fail a check, by check
     keys: Counter[bytes] = field(default_factory=Counter)  # entries by key
+    before: Entry | None = None  # of a block: the entry that its first line was held against
     leaves: list[bytes] = field(default_factory=list)  # of a block
-    heads: Sequence[tuple[int, bytes]] = ()  # of a block: time and hash of each line's entry
-    pieces: list[tuple[Subtrees, Mark | None]] = field(default_factory=list)  # of a block, cut where a mark is due
+    marks: list[Mark] = field(default_factory=list)  # of a block, one a line
+    pieces: list[tuple[Subtrees, int, Mark | None]] = field(default_factory=list)  # of a block, each up to some size
     tree: list[bytes] = field(default_factory=list)
-    met: dict[int, Mark] = field(default_factory=dict)
+    met: dict[int, Mark] = field(default_factory=dict)  # the marks that were asked for
     file_bytes: int = 0
     torn_bytes: int = 0
+
+    def cut(self, number: int, sizes: set[int]) -> None:
+        """Fold the leaves of a block whose first line has that number, up to each size that is asked for."""
+        begin, end = number, number + self.lines - 1
+        for size in sorted({end, *(size for size in sizes if number <= size < end)}):
+            mark = self.marks[size - number] if size in sizes else None
+            leaves = self.leaves[begin - number : size - number + 1]
+            self.pieces.append((subtrees_of(leaves, begin - 1), size, mark))
+            begin = size + 1
+        self.leaves, self.marks = [], []  # they would be heavy on their way from another process
 
     def join(self, block: "Findings") -> None:
         """Add what the next block of the file showed."""
         if self.last and block.before and self.last.hash != block.before.hash:
             raise UsageError("the chain file was changed while it was read; verify it again")
-        for subtrees, mark in block.pieces:
+        for subtrees, size, mark in block.pieces:
             for height, node in subtrees:
                 grow(self.tree, node, height)
             if mark:
-                self.met[mark.size] = mark._replace(root=root_of(self.tree))
+                self.met[size] = mark._replace(root=root_of(self.tree))
         for key, count in block.keys.items():
             if key in self.keys or len(self.keys) < MAX_KEYS_LISTED:
                 self.keys[key] += count
@@ -542,75 +574,56 @@ class Block(NamedTuple):
     size: int
 
 
-def genesis_hash(origin: str) -> bytes:
-    """Give what the first entry of a chain links to, nothing when its origin is not known (RF-10)."""
-    return sha256(f"prometheus-receipts genesis v1\n{origin}\n".encode()).hex().encode() if origin else b""
-
-
-def origin_of(case: Case) -> Entry:
-    """Give the imagined entry before the first one (RF-10)."""
-    return Entry(0, 0, b"", b"", b"", genesis_hash(case.origin), b"", b"", b"", b"", b"")
+def origin_of(origin: str) -> Entry:
+    """Give the imagined entry before the first one (RF-10); without an origin its hash is not known."""
+    own_hash = hex_of(f"prometheus-receipts genesis v1\n{origin}\n".encode()) if origin else b""
+    return Entry(0, 0, b"", b"", b"", own_hash, b"", b"", b"", b"", b"")
 
 
 def judge_block(block: Block, case: Case) -> Findings:
     """Judge the lines of a block; it needs nothing else, so any process can do it."""
-    data, number = block.data, block.number
+    data = block.data
     if data is None:
         with block.file.open("rb", buffering=0) as file:
             file.seek(block.offset)
             data = file.read(block.size)
-    before = origin_of(case) if block.previous is None else read_line(block.previous, case.layer)
-    found = judge_at_once(data, number, before, case) or judge_by_line(data, block, before, case)
-    found.before, begin = before, number
-    for size in sorted(case.states.union(size for size, _ in case.checkpoints)):
-        if number <= size < number + found.lines:
-            ms, head = found.heads[size - number]
-            leaves = found.leaves[begin - number : size - number + 1]
-            found.pieces.append((subtrees_of(leaves, begin - 1), Mark(size, ms, head.decode())))
-            begin = size + 1
-    found.pieces.append((subtrees_of(found.leaves[begin - number :], begin - 1), None))
-    found.leaves, found.heads = [], ()  # they would be heavy on their way from another process
+    before = origin_of(case.origin) if block.previous is None else read_line(block.previous, case.layer)
+    found = judge_at_once(data, before, case) or judge_by_line(data, block, before, case)
+    found.before = before
+    found.cut(block.number, case.sizes)
     return found
 
 
-def judge_at_once(data: bytes, number: int, before: Entry | None, case: Case) -> Findings | None:
-    """Judge a block by whole columns, in half the time; None unless that shows that everything holds.
+def judge_at_once(data: bytes, before: Entry | None, case: Case) -> Findings | None:
+    """Judge all entries of a block together, in half the time; None unless that shows that everything holds.
 
     It decides nothing but that: whatever it does not understand is judged line by line, check by check.
     """
-    rows = RUNS[case.layer].findall(data) if case.layer in RUNS and before and is_utf8(data) else []
-    if not rows or not before or case.layer == "L3":
+    found = RUNS[case.layer].findall(data) if case.layer in RUNS and is_utf8(data) else []
+    if not found or not before or case.layer == "L3":
         return None
-    lines, opened, ids, times, isos, links, tenants, hashes, keys, signatures, signed, forms = zip(*rows, strict=True)
-    sizes, ms, bodies = list(map(len, lines)), list(map(int, times)), [body + b"}" for body in opened]
+    lines, opened, ids, times, isos, links, tenants, *others = zip(*found, strict=True)
+    sizes, bodies = list(map(len, lines)), [body + b"}" for body in opened]
+    own = [tenant or b"-" for tenant in tenants]
+    rows: Any = Entry._make([list(map(int, ids)), list(map(int, times)), isos, links, own, *others, bodies])
     holds = (
         sum(sizes) + len(sizes) == len(data)  # the rows are all there is
         and max(sizes) <= MAX_STRING_BYTES
-        and list(map(ms_of, isos)) == ms
-        and (signed == isos or None not in map(ms_of, signed))
-        and before.id == number - 1
-        and list(map(int, ids)) == list(range(number, number + len(ids)))
-        and links[1:] == hashes[:-1]
-        and before.hash in (links[0], b"")
-        and set(tenants) == {b"" if case.tenant == b"-" else case.tenant}
-        and [hashlib.sha256(body).hexdigest().encode() for body in bodies] == list(hashes)
-        and ms == sorted([before.ms, *ms])[1:]
-        and all(is_trusted(key, number, case, number + len(ids) - 1) for key in set(keys))
+        and list(map(ms_of, rows.iso)) == rows.ms
+        and (rows.signed == rows.iso or None not in map(ms_of, rows.signed))
+        and all(check(rows, before, case) for _, check in CHECKS.values())
     )
-    if holds and case.options.level == "full":
-        holds = all(is_signed(row, case.layer) for row in zip(keys, signatures, signed, forms, bodies, strict=True))
-    first, last = read_line(lines[0], case.layer), read_line(lines[-1], case.layer)
-    if not (holds and first and last):
+    if not holds:
         return None
+    first, last = (Entry._make(member[at] for member in rows) for at in (0, -1))
     leaves = [hashlib.sha256(b"\x00" + line).digest() for line in lines]
-    found = Findings(None, first, last, None, len(lines), len(lines), keys=Counter(keys), leaves=leaves)
-    found.heads = list(zip(ms, hashes, strict=True))
-    return found
+    marks = list(map(Mark, rows.ms, rows.hash)) if case.sizes else []
+    return Findings(None, first, last, len(lines), len(lines), keys=Counter(rows.key), leaves=leaves, marks=marks)
 
 
 def judge_by_line(data: bytes, block: Block, entry: Entry | None, case: Case) -> Findings:
     """Judge lines one after the other; `entry` is the one before them."""
-    found, offset, heads = Findings(), block.offset, list[tuple[int, bytes]]()
+    found, offset = Findings(), block.offset
     for number, line in enumerate(data.split(b"\n")[:-1], block.number):
         entry, name, failed = judge_line(line, entry, case)
         if entry:
@@ -619,16 +632,15 @@ def judge_by_line(data: bytes, block: Block, entry: Entry | None, case: Case) ->
         if failed:
             found.faults.update(failed)
             found.bad = found.bad or Verdict(name, failed[0], entry.id if entry else number, offset)
-        elif entry and case.layer == "L3":
+        elif entry and case.layer == "L3":  # each event decides whose line may be next
             event = json.loads(entry.body)
             case.keys = ring_after(case.keys, event, "keys")
             case.rings.update((chain, ring_after(ring, event, chain)) for chain, ring in case.rings.items())
         found.leaves.append(sha256(b"\x00" + line))
-        heads.append((entry.ms, entry.hash) if entry else (0, b""))
+        found.marks.append(Mark(entry.ms, entry.hash) if entry else Mark(0, b""))
         offset, found.lines = offset + len(line) + 1, found.lines + 1
         if failed and case.options.stop_early:
             break
-    found.heads = heads
     return found
 
 
@@ -640,26 +652,29 @@ class Reader:
     number: int = 1  # of the next block's first line
     offset: int = 0
     previous: bytes | None = None
-    rest: bytes = b""  # what has no line break yet
     size: int = 0  # bytes read so far
 
     def blocks(self, *, carried: bool = True) -> Iterator[Block]:
-        """Read on to the end; 0x0A is the only line break (RF-1). Blocks carry bytes, or only say where they are."""
+        """Read on to the end; 0x0A is the only line break (RF-1). Blocks carry bytes, or only say where they are.
+
+        What was no line yet is read again: other bytes may stand there now.
+        """
         with self.path.open("rb", buffering=0) as file:
-            if self.size:
-                file.seek(self.size)
+            if self.offset:
+                file.seek(self.offset)
+            self.size, rest = self.offset, b""
             while piece := file.read(BLOCK_BYTES):
-                data = self.rest + piece
+                data, self.size = rest + piece, self.size + len(piece)
                 if end := data.rfind(b"\n") + 1:
-                    size = self.size + end - len(self.rest) - self.offset
+                    size = self.size - (len(data) - end) - self.offset
                     carries = carried or size != end  # an endless line is not to be read again whole
-                    whole = data[:end] if carries else None
-                    block = Block(self.number, self.offset, self.previous, whole, self.path, size)
+                    block = Block(
+                        self.number, self.offset, self.previous, data[:end] if carries else None, self.path, size
+                    )
                     self.number, self.offset = self.number + data.count(b"\n"), self.offset + size
                     self.previous = data[data.rfind(b"\n", 0, end - 1) + 1 : end - 1]
                     yield block
-                # More of an endless line would not change how it is judged.
-                self.rest, self.size = data[end:][: MAX_LINE_BYTES + 1], self.size + len(piece)
+                rest = data[end:][: MAX_LINE_BYTES + 1]  # more of an endless line would not change how it is judged
 
 
 def examine(reader: Reader, case: Case, found: Findings, run: "Run") -> None:
@@ -668,25 +683,32 @@ def examine(reader: Reader, case: Case, found: Findings, run: "Run") -> None:
     A key log is judged in one process, since each event decides whose line may be next. Raises OSError when the file
     cannot be read.
     """
-    status, asked = reader.path.stat(), case.options.workers
+    status, asked, window = reader.path.stat(), case.options.workers, deque[Future[Findings]]()
     alone = case.layer == "L3" or not S_ISREG(status.st_mode)
-    alone = alone or not (asked or status.st_size - reader.size >= PARALLEL_BYTES)
-    workers, window, ended = 1 if alone else asked or os.cpu_count() or 1, deque[Future[Findings]](), False
+    alone = alone or not (asked or status.st_size - reader.offset >= PARALLEL_BYTES)
+    workers = 1 if alone else asked or os.cpu_count() or 1
+
+    def enough() -> bool:
+        return found.bad is not None and bool(case.options.stop_early)
+
+    def join_next() -> None:
+        block = window.popleft().result()
+        if not enough():
+            found.join(block)
+
     with ProcessPoolExecutor(workers) if workers > 1 else ThreadPoolExecutor(1) as pool:
         for block in reader.blocks(carried=workers == 1):
             window.append(pool.submit(judge_block, block, case))
             if len(window) > 2 * workers:  # so many blocks are in memory, however long the file
-                found.join(window.popleft().result())
+                join_next()
                 run.progress(reader.offset, status.st_size, found.lines)
-            if ended := (found.bad is not None and case.options.stop_early) or run.stopped.is_set():
+            if enough() or run.stopped.is_set():
                 break
-        for judged in window:
-            block_found = judged.result()
-            if not (found.bad and case.options.stop_early):
-                found.join(block_found)
-    ended = ended or (found.bad is not None and case.options.stop_early)
-    read, torn = (max(status.st_size, reader.size), 0) if ended else (reader.size, reader.size - reader.offset)
-    found.file_bytes, found.torn_bytes = read, torn
+        while window:
+            join_next()
+    ended = enough() or run.stopped.is_set()
+    found.file_bytes = max(status.st_size, reader.size) if ended else reader.size
+    found.torn_bytes = 0 if ended else reader.size - reader.offset
 
 
 def lines_of(file: Path) -> Iterator[bytes]:
@@ -728,6 +750,11 @@ class Policy(NamedTuple):
     tenant: str
     keys: Ring
 
+    @property
+    def place(self) -> Place:
+        """Give the layer and tenant that it is for."""
+        return LAYERS.get(self.chain, ""), self.tenant.encode()
+
 
 def read_policy(file: Path) -> Policy:
     """Read a policy; raises UsageError for anything but exactly one."""
@@ -747,10 +774,16 @@ def read_policy(file: Path) -> Policy:
     return Policy(policy["origin"], match[1], match[2], trusted)
 
 
+def head_of(note: bytes) -> tuple[int, bytes]:
+    """Give size and root that a checkpoint claims, whoever signed it."""
+    match = NOTE.fullmatch(note)
+    return (int(match[3]), binascii.a2b_base64(match[4])) if match else (0, b"")
+
+
 def read_note(name: object, note: bytes, case: Case) -> tuple[int, bytes]:
     """Read size and root of a checkpoint that a key of the policy signed for its origin (RF-17); else UsageError."""
     match = NOTE.fullmatch(note)
-    text, log, size, root, lines = match.groups() if match else [b"", b"", b"0", b"", b""]
+    text, log, size, _, lines = match.groups() if match else [b"", b"", b"0", b"", b""]
     if not match or log != case.origin.encode():
         raise UsageError(f"{name}: it is not a signed checkpoint of {case.origin or 'a log that a policy names'}")
     ours = [line.split(b" ")[2] for line in lines.split(b"\n")[:-1] if line.split(b" ")[1] == log]
@@ -760,26 +793,26 @@ def read_note(name: object, note: bytes, case: Case) -> tuple[int, bytes]:
         holds += [ed25519_holds(key, text, blob[4:]) for blob in blobs]
     if not holds or not all(holds):
         raise UsageError(f"{name}: no checkpoint key of the policy signed it")
-    return int(size), binascii.a2b_base64(root)
+    return head_of(note)
 
 
 def follow_key_log(file: Path, case: Case, notes: dict[str, bytes], run: "Run") -> None:
     """Lead a chain's keys on by the key log, once that passes by itself under the same policy (RF-28, RF-29)."""
-    substrate, _, tenant = (case.origin or "//").split("/")
-    chain, origin = CHAINS.get(case.layer, ""), f"{substrate}/keys/{tenant}" if case.origin else ""
+    chain, origin = CHAINS.get(case.layer, ""), re.sub("/.*/", "/keys/", case.origin)
     plain = {"level": "full", "stop_early": False, "max_age": None, "min_entries": 0}
     options = argparse.Namespace(**{**vars(case.options), **plain})
     ours = {name: note for name, note in notes.items() if origin and log_of(note) == origin}
-    checkpoints: list[tuple[int, bytes]] = []
-    for _ in range(2 if ours else 1):  # a checkpoint is held against the log under what the whole log leaves (RF-29)
-        log = Case([file], "L3", case.tenant, origin, endless(case.keys), anchored=True, options=options)
-        log.rings, log.checkpoints, found = {chain: case.keys}, checkpoints, Findings()
+    log = Case([file], "L3", case.tenant, options, origin, case.keys, anchored=True)
+    for held in [{}, ours] if ours else [{}]:  # the second time under what the whole log leaves (RF-29)
+        for name, note in held.items():
+            log.add_checkpoint(name, note)
+        log.keys, log.rings, found = endless(case.keys), {chain: case.keys}, Findings()
         examine(Reader(file), log, found, run)
         verdict = decide(log, [found], None, 0)
         if verdict.name != "PASS":
-            where = [f", {name} {value}" for name, value in told(verdict).items() if value and name in ("id", "check")]
-            raise UsageError(f"{file}: this key log is no evidence, its verdict is {verdict.name}{''.join(where)}")
-        checkpoints = [read_note(name, note, log) for name, note in ours.items()]
+            where = f", id {verdict.id}" if verdict.id else ""
+            where += f", check {verdict.check}" if verdict.check else ""
+            raise UsageError(f"{file}: this key log is no evidence, its verdict is {verdict.name}{where}")
     case.key_log, case.keys = True, log.rings[chain]
 
 
@@ -796,23 +829,28 @@ def log_of(note: bytes) -> str:
 # --- Verdict (RF-22): the earliest bad line of the first copy that has one; else the first that applies of the table.
 
 
+def first_of(applies: Sequence[tuple[object, Verdict | None]]) -> Verdict:
+    """Give the first verdict that applies, PASS when none does."""
+    return next((verdict for holds, verdict in applies if holds and verdict), PASS)
+
+
 def meets(case: Case, copies: Sequence[Findings]) -> list[tuple[int, bool]]:
     """Say of each checkpoint whether the chain reaches its size and every copy that does has its root (RF-17)."""
-    roots = [{0: root_of([]), **{mark.size: mark.root for mark in copy.met.values()}} for copy in copies]
+    roots = [{0: root_of([]), **{size: mark.root for size, mark in copy.met.items()}} for copy in copies]
     return [(s, s in roots[0] and all(met.get(s, root) == root for met in roots)) for s, root in case.checkpoints]
 
 
 def decide(
     case: Case, copies: Sequence[Findings], fork: int | None, now_ms: int, lost: Verdict | None = None
 ) -> Verdict:
-    """Give the first verdict that applies; `lost` is what was seen of a followed file without any key."""
+    """Give the first verdict that applies; `lost` is what was seen of the whole file, by whatever key."""
     chain, newest = copies[0], max((size for size, _ in case.checkpoints), default=0)
     age_ms = now_ms - chain.met[newest].ms if newest in chain.met else now_ms
     torn = [copy.file_bytes - copy.torn_bytes for copy in copies if copy.torn_bytes]
     max_age, least = case.options.max_age, case.options.min_entries
-    applies = [
-        *((True, copy.bad) for copy in copies if copy.bad),
-        (lost is not None, lost or Verdict("")),
+    return first_of([
+        *((copy.bad, copy.bad) for copy in copies),
+        (lost, lost),
         (not case.anchored, Verdict("UNANCHORED")),
         (newest > chain.lines, Verdict("TRUNCATED", "checkpoint")),
         (least > chain.lines, Verdict("TRUNCATED", "min-entries")),
@@ -820,17 +858,13 @@ def decide(
         (fork is not None, Verdict("FORKED", "copies", fork)),
         *((True, Verdict("TORN_TAIL", "framing", None, offset)) for offset in torn),
         (max_age is not None and (not newest or age_ms > max_age), Verdict("STALE", "max-age")),
-    ]
-    return next((verdict for holds, verdict in applies if holds), Verdict("PASS"))
+    ])  # fmt: skip
 
 
 # --- Report: numbers, hashes, times and words of this file, never an entry's text, so that no terminal obeys it.
 
-LABELS = ("Ids contiguous", "Hash chain", "One tenant", "Body hashes", "Timestamps", "Trust anchor", "Signatures")
-ROOM = dict(zip(CHECKS, LABELS, strict=True))
-NO_KEY = "No key was given from outside: anyone can write a chain that carries its own key."
-NO_SIGNATURES = "Level chain does not check signatures: a forged one passes unseen."
-NO_POLICY_FITS = "None of the policies given is for this chain."
+Notes = Sequence[tuple[object, str]]
+MARKS = {True: "ok", False: "FAIL", None: "-"}
 LIMITS = """What a PASS does not prove: that a record is true, that every act was recorded, that the clock was right
 before the first anchor, or (without a checkpoint) that nothing was cut from the end.
 """
@@ -844,77 +878,79 @@ class Report(NamedTuple):
     text: str
 
 
-def printable(file: Path) -> str:
-    """Give a file's name as no terminal would obey it."""
-    return re.sub("[^ -~]", "?", file.name)
+def fact(label: str, words: object) -> str:
+    """Lay out a line of a page."""
+    return f"{label:18}{words}"
 
 
-def told(verdict: Verdict) -> dict[str, Any]:
-    """Give the members every report begins with."""
-    return {
-        "verdict": verdict.name,
-        "exit": EXITS.index(verdict.name),
-        "id": verdict.id,
-        "check": verdict.check,
-        "offset": verdict.offset,
-    }
+def marked(label: str, ok: bool | None, words: object) -> str:
+    """Lay out a line of a page with a mark for what passed, failed, or was not looked at."""
+    return f"{label:18}{MARKS[ok]:6}{words}"
 
 
-def keys_told(case: Case, counts: Counter[bytes]) -> list[dict[str, Any]]:
-    """Give the keys, the trusted first, with their entries; with their ranges once a key log has changed these."""
-    keys = dict.fromkeys([*case.ranges, *counts])
-    return [
-        {"fingerprint": sha256(binascii.a2b_base64(key)).hex(), "entries": counts[key]}
-        | ({"ranges": case.ranges.get(key, [])} if case.key_log else {})
-        for key in keys
+def make_report(
+    kind: str, case: Case, verdict: Verdict, *, size: int, told: dict[str, Any], page: Words, notes: tuple[Notes, Notes]
+) -> Report:
+    """Make one report of a file of that many bytes.
+
+    Every kind begins with its input, or verdict, and ends with the notes; between them stands what is its own: members
+    of the JSON, lines of the page, notes to stand before and after that on the level.
+    """
+    all_notes = [
+        (not case.anchored, "No key was given from outside: anyone can write a chain that carries its own key."),
+        (case.unfit, "None of the policies given is for this chain."),
+        *notes[0],
+        (case.options.level == "chain", "Level chain does not check signatures: a forged one passes unseen."),
+        *notes[1],
     ]
-
-
-def opening(title: str, label: str, case: Case, size: int | None = None) -> Words:
-    """Give the lines a page begins with."""
-    size = case.files[0].stat().st_size if size is None else size
-    return [
-        f"RECEIPT {title} VERIFICATION\n",
-        f"{label:18}{printable(case.files[0])}, {size} bytes",
-        f"Origin            {case.origin or 'not given'}",
-        f"Layer, tenant     {case.layer or 'not known'}, {case.tenant.decode()}",
-        f"Level             {case.options.level}\n",
+    name, code = re.sub("[^ -~]", "?", case.files[0].name), EXITS.index(verdict.name)
+    place = {"id": verdict.id, "check": verdict.check, "offset": verdict.offset}
+    data = {"verdict": verdict.name, "exit": code, **place, **told}
+    data["notes"] = [note for holds, note in all_notes if holds]
+    where = "".join(f", {word} {value}" for word, value in place.items() if value is not None)
+    lines = [
+        f"RECEIPT {kind.upper()} VERIFICATION\n",
+        fact(f"{kind} file", f"{name}, {size} bytes"),
+        fact("Origin", case.origin or "not given"),
+        fact("Layer, tenant", f"{case.layer or 'not known'}, {case.tenant.decode()}"),
+        fact("Level", f"{case.options.level}\n"),
+        *page,
+        fact("VERDICT", f"{verdict.name} (exit {code}){where}\n"),
+        *(f"Note: {note}" for note in data["notes"]),
+        LIMITS,
     ]
+    return Report(name, data, "\n".join(lines))
+
+
+def keys_told(case: Case, counts: Counter[bytes]) -> tuple[list[dict[str, Any]], Words]:
+    """Give the keys that signed entries or may, the trusted first; with their ranges once a key log changed these."""
+    spans: dict[bytes, list[tuple[int, int | None]]] = {}
+    for key, use, start, end in case.keys:
+        if use == "entry":
+            spans.setdefault(key, []).append((start, end))
+    keys, lines = [], []
+    for key in dict.fromkeys([*spans, *counts]):
+        told = {"fingerprint": sha256(binascii.a2b_base64(key)).hex(), "entries": counts[key]}
+        known, ranges = "trusted" if key in spans else "not trusted", spans.get(key, []) if case.key_log else []
+        span = " and ".join(f"from {start} on" if end is None else f"from {start} to {end}" for start, end in ranges)
+        keys.append(told | ({"ranges": ranges} if case.key_log else {}))
+        lines.append(f"  key {told['fingerprint']} {known}{span and ' '}{span}, {counts[key]} entries")
+    return keys, lines
 
 
 def checks_told(case: Case, checks: Sequence[str], faults: Counter[str], entries: int) -> Words:
-    """Give a line a check."""
-    skipped = {"" if case.anchored else "key", "signature" if case.options.level == "chain" else ""}
-    lines = []
-    for check in checks:
-        mark, held = "FAIL" if faults[check] else "ok", entries - faults[check]
-        result = "-     not checked" if check in skipped else f"{mark:6}{held}/{entries}"
-        lines.append(f"{ROOM[check]:18}{result}")
-    return lines
-
-
-def key_lines(case: Case, keys: list[dict[str, Any]]) -> Words:
-    """Give a line a key."""
-    lines = []
-    for i, key in enumerate(keys):
-        words = [
-            f"from {start} on" if end is None else f"from {start} to {end}" for start, end in key.get("ranges", [])
-        ]
-        trusted = "trusted" if i < len(case.ranges) else "not trusted"  # the trusted are listed first
-        lines.append(
-            f"  key {key['fingerprint']} {trusted}{' ' * bool(words)}{' and '.join(words)}, {key['entries']} entries"
-        )
-    return lines
-
-
-def closing(report: dict[str, Any]) -> Words:
-    """Give the lines a page ends with."""
-    where = [f", {name} {report[name]}" for name in ("id", "check", "offset") if report[name] is not None]
-    verdict = f"VERDICT           {report['verdict']} (exit {report['exit']}){''.join(where)}\n"
-    return [verdict, *(f"Note: {note}" for note in report["notes"]), LIMITS]
+    """Give a line a check: how many entries hold."""
+    skipped = {"key": not case.anchored, "signature": case.options.level == "chain"}
+    return [
+        marked(CHECKS[check][0], None, "not checked")
+        if skipped.get(check)
+        else marked(CHECKS[check][0], not faults[check], f"{entries - faults[check]}/{entries}")
+        for check in checks
+    ]
 
 
 # --- A chain.
+
 
 ORDINALS = {2: "The second copy", 3: "The third copy"}
 
@@ -925,10 +961,11 @@ class Judged:
 
     case: Case
     copies: list[Findings]
-    verdict: Verdict
     fork: int | None = None
     repeated: int | None = None
+    lost: Verdict | None = None  # what was seen of the whole file
     notes: Words = field(default_factory=list)
+    verdict: Verdict = PASS
 
     @property
     def sound(self) -> bool:
@@ -938,89 +975,107 @@ class Judged:
 
 def judge_chain(case: Case, run: "Run") -> Judged:
     """Judge a chain and its copies; raises OSError when one cannot be read."""
-    copies, lost, notes, fork, repeated = [], None, list[str](), None, None
+    file, *others = case.files
     if case.options.follow:
-        case, found, lost, notes = follow(case, run)
-        copies = [found]
+        judged = follow(case, run)
     else:
-        cases = [replace(case) for _ in case.files]
-        copies = [Findings() for _ in case.files]
-        for file, each, found in zip(case.files, cases, copies, strict=True):
-            examine(Reader(file), each, found, run)
-        case = cases[0]
-        forks = [find_fork(case.files[0], copy) for copy in case.files[1:]] if len(copies) > 1 else []
-        fork = min((number for number in forks if number), default=None)
-    if case.options.unique and not any(copy.bad for copy in copies):
-        repeated = find_repeat(case.files[0], case.layer)
-    verdict = decide(
-        case, copies, fork, run.now_ms, lost or (Verdict("TAMPERED", "unique", repeated) if repeated else None)
-    )
-    return Judged(case, copies, verdict, fork, repeated, notes)
+        cases = [replace(case) for _ in case.files]  # a key log changes its case's keys
+        judged = Judged(cases[0], [Findings() for _ in case.files])
+        for each, name, found in zip(cases, case.files, judged.copies, strict=True):
+            examine(Reader(name), each, found, run)
+        forks = [find_fork(file, copy) for copy in others]
+        judged.fork = min((number for number in forks if number), default=None)
+    if case.options.unique and judged.sound:
+        judged.repeated = find_repeat(file, case.layer)
+    if judged.repeated and not judged.lost:
+        judged.lost = Verdict("TAMPERED", "unique", judged.repeated)
+    judged.verdict = decide(judged.case, judged.copies, judged.fork, run.now_ms, judged.lost)
+    return judged
 
 
 def report_chain(judged: Judged) -> Report:
-    """Write the report of a chain."""
-    case, chain, sound = judged.case, judged.copies[0], judged.sound
-    compared = "not compared" if not sound else f"they differ at id {judged.fork}" if judged.fork else "they agree"
-    notes = {
-        NO_KEY: not case.anchored,
-        NO_POLICY_FITS: case.unfit,
-        "No policy named the origin: the first link was not held against a genesis hash.": not case.origin,
-        "No checkpoint was given: entries cut from the end cannot be seen.": not case.checkpoints,
-        NO_SIGNATURES: case.options.level == "chain",
-        "Judging stopped at the first bad line; what follows it was not read.": case.options.stop_early and not sound,
-        f"{chain.torn_bytes} bytes after the last line break are a torn tail, not judged.": chain.torn_bytes,
-        **dict.fromkeys(judged.notes, True),
-    }
-    for number, copy in enumerate(judged.copies[1:], 2):
-        state = f"has {copy.lines} lines, {'some bad' if copy.bad else 'none bad'}; {compared}."
-        notes[f"{ORDINALS.get(number, f'Copy {number}')} {state}"] = True
-    report = told(judged.verdict) | {
+    """Write the report of a chain: head and root are None when a bad line leaves them without meaning."""
+    case, chain, sound, options = judged.case, judged.copies[0], judged.sound, judged.case.options
+    keys, key_lines = keys_told(case, chain.keys)
+    members: dict[str, Any] = {
         "entries": chain.entries,
-        "signatures": chain.entries - chain.faults["signature"] if case.options.level == "full" else 0,
+        "signatures": chain.entries - chain.faults["signature"] if options.level == "full" else 0,
         "headHash": chain.last.hash.decode() if sound and chain.last else None,
         "rootHash": root_of(chain.tree).hex() if sound else None,
         "earliest": chain.first.iso.decode() if chain.first else None,
         "latest": chain.last.iso.decode() if chain.last else None,
-        "keys": keys_told(case, chain.keys),
+        "keys": keys,
         "checkpoints": [{"size": size, "ok": met if sound else None} for size, met in meets(case, judged.copies)],
         "anchor": None,
-        "notes": [note for note, applies in notes.items() if applies],
     }
-    return Report(printable(case.files[0]), report, chain_page(judged, report))
-
-
-def chain_page(judged: Judged, report: dict[str, Any]) -> str:
-    """Lay the report of a chain out for a person."""
-    case, chain = judged.case, judged.copies[0]
-    words = {True: ("ok", "met"), False: ("FAIL", "not met"), None: ("-", "not compared")}
+    malformed = chain.lines - chain.entries
+    unique: tuple[bool | None, object] = (None, "not compared") if not sound else (True, chain.entries)
+    unique = (False, f"repeated at id {judged.repeated}") if judged.repeated else unique
+    met = {True: "met", False: "not met", None: "not compared"}
     lines = [
-        *opening("CHAIN", "Chain file", case, chain.file_bytes),
-        f"Entries           ok    {chain.entries}",
-        f"Malformed lines   {'FAIL' if chain.lines > chain.entries else 'ok':6}{chain.lines - chain.entries}",
+        fact("Entries", f"ok    {chain.entries}"),
+        marked("Malformed lines", not malformed, malformed),
         *checks_told(case, tuple(CHECKS), chain.faults, chain.entries),
-        *key_lines(case, report["keys"]),
+        *key_lines,
+        *([marked("Unique ids", *unique)] if options.unique else []),
+        *(marked("Checkpoint", one["ok"], f"size {one['size']}, {met[one['ok']]}") for one in members["checkpoints"]),
+        *([] if case.checkpoints else [marked("Checkpoints", None, "none given, so a cut tail cannot be seen")]),
+        marked("Anchor age", None, "no anchor given\n"),
+        fact("Head hash", members["headHash"] or "none"),
+        fact("Root hash", members["rootHash"] or "none"),
+        fact("Earliest", members["earliest"] or "none"),
+        fact("Latest", f"{members['latest'] or 'none'}\n"),
     ]
-    if case.options.unique:
-        repeated = f"FAIL  repeated at id {judged.repeated}" if judged.repeated else f"ok    {chain.entries}"
-        lines.append(f"Unique ids        {repeated if judged.sound else '-     not compared'}")
-    for mark, met, size in ((*words[checkpoint["ok"]], checkpoint["size"]) for checkpoint in report["checkpoints"]):
-        lines.append(f"Checkpoint        {mark:6}size {size}, {met}")
-    lines += [] if report["checkpoints"] else ["Checkpoints       -     none given, so a cut tail cannot be seen"]
-    lines += [
-        "Anchor age        -     no anchor given\n",
-        f"Head hash         {report['headHash'] or 'none'}",
-        f"Root hash         {report['rootHash'] or 'none'}",
-        f"Earliest          {report['earliest'] or 'none'}",
-        f"Latest            {report['latest'] or 'none'}\n",
-        *closing(report),
+    untold = [
+        (not case.origin, "No policy named the origin: the first link was not held against a genesis hash."),
+        (not case.checkpoints, "No checkpoint was given: entries cut from the end cannot be seen."),
     ]
-    return "\n".join(lines)
+    notes, size = (untold, chain_notes(judged)), chain.file_bytes
+    return make_report("Chain", case, judged.verdict, size=size, told=members, page=lines, notes=notes)
+
+
+def chain_notes(judged: Judged) -> Notes:
+    """Say what a person must know of how a chain, its tail and its copies were read."""
+    torn, sound = judged.copies[0].torn_bytes, judged.sound
+    compared = "not compared" if not sound else f"they differ at id {judged.fork}" if judged.fork else "they agree"
+    notes = [
+        (
+            judged.case.options.stop_early and not sound,
+            "Judging stopped at the first bad line; what follows it was not read.",
+        ),
+        (torn, f"{torn} bytes after the last line break are a torn tail, not judged."),
+        *((True, note) for note in judged.notes),
+    ]
+    for number, copy in enumerate(judged.copies[1:], 2):
+        name, state = ORDINALS.get(number, f"Copy {number}"), "some bad" if copy.bad else "none bad"
+        notes.append((True, f"{name} has {copy.lines} lines, {state}; {compared}."))
+    return notes
+
+
+# --- An entry that stands alone: in a state, or in a proof.
+
+Alone = tuple[Entry | None, Verdict | None, dict[str, Any], Words]  # with the verdict when it fails, JSON and page
+
+
+def judge_alone(case: Case, line: bytes, before: Entry | None, number: int | None, offset: int | None) -> Alone:
+    """Judge an entry; a verdict speaks of that id, when the line has none, and of that offset."""
+    entry, name, failed = judge_line(line, before, case)
+    bad = Verdict(name, failed[0], entry.id if entry else number, offset) if failed else None
+    keys, key_lines = keys_told(case, Counter([entry.key] if entry else []))
+    members = {
+        "entries": int(entry is not None),
+        "signatures": int(entry is not None and case.options.level == "full" and "signature" not in failed),
+        "entryHash": entry.hash.decode() if entry and not bad else None,
+        "recordedAt": entry.iso.decode() if entry else None,
+        "keys": keys,
+    }
+    read = f"id {entry.id}, recorded {members['recordedAt']}" if entry else failed[0]
+    checks = ("tenant", "hash", "key", "signature") if entry else ()
+    lines = [marked("Entry", entry is not None, read), *checks_told(case, checks, Counter(failed), 1), *key_lines]
+    return entry, bad, members, lines
 
 
 # --- A state (RF-30): one line of the chain `state`, and what it says of every other chain.
-
-STATE_CHECKS = ("tenant", "hash", "key", "signature")
 
 
 def read_state(file: Path) -> tuple[bytes, Entry | None]:
@@ -1043,68 +1098,38 @@ def compare(row: dict[str, Any], chain: Judged | None) -> str:
     found, size = chain.copies[0], row["size"]
     if found.lines < size:
         return "shorter"
-    origin, nothing = chain.case.origin, Mark(0, 0, "", root_of([]))
-    mark = found.met[size] if size else nothing._replace(head=genesis_hash(origin).decode() or row["headHash"])
-    same = row["rootHash"] in (mark.root.hex(), None) and row["headHash"] == mark.head
+    origin = origin_of(chain.case.origin).hash or row["headHash"].encode()
+    mark = found.met[size] if size else Mark(0, origin, root_of([]))
+    same = row["rootHash"] in (mark.root.hex(), None) and row["headHash"].encode() == mark.head
     return "met" if same else "another root or head"
 
 
-def report_state(case: Case, chains: dict[tuple[str, bytes], Judged]) -> Report:
-    """Judge a state by itself and against the chains that were given; `chains` are by layer and tenant."""
+def report_state(case: Case, chains: dict[Place, Judged]) -> Report:
+    """Judge a state by itself and against the chains that were given."""
     content, _ = read_state(case.files[0])
-    line = content.removesuffix(b"\n")
-    entry, name, failed = judge_line(line, None, case)
-    rows = [(row, compare(row, chains.get((LAYERS.get(row["chain"], ""), case.tenant)))) for row in rows_of(entry)]
-    rows = [
-        (row, "not compared" if failed else word)
-        for row, word in rows
-        if (row["rootHash"], word) != (None, "not given")
-    ]
-    words = [word for _, word in rows]
-    applies = [
+    entry, bad, members, lines = judge_alone(case, content.removesuffix(b"\n"), None, None, 0)
+    rows = []
+    for row in rows_of(entry):
+        word = compare(row, chains.get((LAYERS.get(row["chain"], ""), case.tenant)))
+        if row["rootHash"] is None and word == "not given":
+            continue  # nobody misses the chain of the states
+        word = "not compared" if bad else word
+        rows.append((row, word, {"met": True, "shorter": False, "another root or head": False}.get(word)))
+    words = [word for _, word, _ in rows]
+    missing = ", ".join(row["chain"] for row, word, _ in rows if word == "not given")
+    verdict = first_of([
         (not content.endswith(b"\n"), Verdict("TORN_TAIL", "framing", None, 0)),
-        (failed, Verdict(name, "".join(failed[:1]), entry.id if entry else None, 0)),
+        (bad, bad),
         (not case.anchored, Verdict("UNANCHORED")),
         ("shorter" in words, Verdict("TRUNCATED", "state")),
         ("another root or head" in words, Verdict("FORKED", "state")),
-    ]
-    missing = ", ".join(row["chain"] for row, word in rows if word == "not given")
-    notes = {
-        NO_KEY: not case.anchored,
-        NO_POLICY_FITS: case.unfit,
-        NO_SIGNATURES: case.options.level == "chain",
-        f"These chains were not given, so their rows were compared with nothing: {missing}.": missing,
-    }
-    known = {"met": True, "shorter": False, "another root or head": False}
-    report = told(next((verdict for holds, verdict in applies if holds), Verdict("PASS"))) | {
-        **single_told(case, entry, failed),
-        "chains": [{"chain": row["chain"], "size": row["size"], "ok": known.get(word)} for row, word in rows],
-        "notes": [note for note, holds in notes.items() if holds],
-    }
-    marks = {True: "ok", False: "FAIL", None: "-"}
-    lines = [f"  {row['chain']:16}{marks[known.get(word)]:6}size {row['size']}, {word}" for row, word in rows]
-    page = [*opening("STATE", "State file", case), *single_page(case, entry, failed, report), *lines]
-    page += ["", f"Entry hash        {report['entryHash'] or 'none'}\n", *closing(report)]
-    return Report(printable(case.files[0]), report, "\n".join(page))
-
-
-def single_told(case: Case, entry: Entry | None, failed: Words) -> dict[str, Any]:
-    """Give the members of a report about one entry alone."""
-    signed = entry is not None and case.options.level == "full" and "signature" not in failed
-    return {
-        "entries": int(entry is not None),
-        "signatures": int(signed),
-        "entryHash": entry.hash.decode() if entry and not failed else None,
-        "recordedAt": entry.iso.decode() if entry else None,
-        "keys": keys_told(case, Counter([entry.key] if entry else [])),
-    }
-
-
-def single_page(case: Case, entry: Entry | None, failed: Words, report: dict[str, Any]) -> Words:
-    """Give what a page says about one entry alone."""
-    read = f"ok    id {entry.id}, recorded {report['recordedAt']}" if entry else f"FAIL  {failed[0]}"
-    checks = checks_told(case, STATE_CHECKS, Counter(failed), 1) if entry else []
-    return [f"Entry             {read}", *checks, *key_lines(case, report["keys"])]
+    ])  # fmt: skip
+    members["chains"] = [{"chain": row["chain"], "size": row["size"], "ok": ok} for row, _, ok in rows]
+    lines += [marked(f"  {row['chain']}", ok, f"size {row['size']}, {word}") for row, word, ok in rows]
+    lines += ["", fact("Entry hash", f"{members['entryHash'] or 'none'}\n")]
+    notes = [(missing, f"These chains were not given, so their rows were compared with nothing: {missing}.")]
+    size = case.files[0].stat().st_size
+    return make_report("State", case, verdict, size=size, told=members, page=lines, notes=((), notes))
 
 
 # --- A proof of one entry (RF-32): the entry, its path up the tree, and the checkpoint there.
@@ -1131,9 +1156,8 @@ def read_proof(file: Path) -> Proof:
     with file.open("rb") as opened:
         match = PROOF.fullmatch(opened.read(MAX_PROOF_BYTES))
     line = binascii.a2b_base64(match[1]) if match else b""
-    note = NOTE.fullmatch(match[4]) if match else None
     exact = match is not None and binascii.b2a_base64(line, newline=False) == match[1]
-    if not match or not note or not exact or int(match[2]) >= MAX_INTEGER:
+    if not match or not exact or not NOTE.fullmatch(match[4]) or int(match[2]) >= MAX_INTEGER:
         raise UsageError(f"{file}: it is not a proof of one entry, c2sp.org/tlog-proof@v1 with the line as extra")
     return Proof(line, int(match[2]), [binascii.a2b_base64(node) for node in match[3].split(b"\n")[:-1]], match[4])
 
@@ -1158,47 +1182,36 @@ def leads_to(root: bytes, leaf: bytes, index: int, size: int, path: Sequence[byt
 
 def report_proof(proof: Proof, case: Case) -> Report:
     """Judge a proof of one entry; raises UsageError when its checkpoint is no evidence under the policy there is."""
-    file, number = case.files[0], proof.leaf + 1
-    head = NOTE.fullmatch(proof.note)
-    size, root = (int(head[3]), binascii.a2b_base64(head[4])) if head else (0, b"")
-    signed = bool(case.anchored and case.origin)
-    if signed:
-        size, root = read_note(file, proof.note, case)
+    file, number, signed = case.files[0], proof.leaf + 1, bool(case.anchored and case.origin)
+    size, root = read_note(file, proof.note, case) if signed else head_of(proof.note)
     first = number == 1 and proof.line.startswith(b'{"id":1,')  # whose link can be checked
-    entry, name, failed = judge_line(proof.line, origin_of(case) if first else None, case)
+    before = origin_of(case.origin) if first else None
+    entry, bad, members, lines = judge_alone(case, proof.line, before, number, None)
     leads = leads_to(root, sha256(b"\x00" + proof.line), proof.leaf, size, proof.path)
     leads = leads and entry is not None and entry.id == number
-    applies = [
-        (failed, Verdict(name, "".join(failed[:1]), entry.id if entry else number)),
+    verdict = first_of([
+        (bad, bad),
         (not signed, Verdict("UNANCHORED")),
         (not leads, Verdict("FORKED", "proof", entry.id if entry else number)),
-    ]
-    notes = {
-        NO_KEY: not case.anchored,
-        NO_POLICY_FITS: case.unfit,
-        "No policy named the origin and a checkpoint key: the checkpoint's signature was not checked.": not signed,
-        NO_SIGNATURES: case.options.level == "chain",
-        "This is about one entry: nothing is said of the entries around it.": True,
-    }
-    report = told(next((verdict for holds, verdict in applies if holds), Verdict("PASS"))) | {
-        **single_told(case, entry, failed),
+    ])  # fmt: skip
+    members |= {
         "index": proof.leaf,
         "checkpoint": {"size": size, "rootHash": root.hex(), "ok": signed or None},
         "inclusion": leads,
-        "notes": [note for note, holds in notes.items() if holds],
     }
-    mark, word = ("ok", "by a trusted key") if signed else ("-", "not checked")
-    path = f"{'ok' if leads else 'FAIL':6}index {proof.leaf}, {len(proof.path)} hashes"
-    lines = [
-        *opening("PROOF", "Proof file", case),
-        *single_page(case, entry, failed, report),
-        f"Checkpoint        {mark:6}size {size}, signature {word}",
-        f"Inclusion         {path} {'lead to its root' if leads else 'do not lead to its root'}\n",
-        f"Entry hash        {report['entryHash'] or 'none'}",
-        f"Root hash         {root.hex()}\n",
-        *closing(report),
+    path = f"{len(proof.path)} hashes {'lead' if leads else 'do not lead'} to its root\n"
+    lines += [
+        marked(
+            "Checkpoint", signed or None, f"size {size}, signature {'by a trusted key' if signed else 'not checked'}"
+        ),
+        marked("Inclusion", leads, f"index {proof.leaf}, {path}"),
+        fact("Entry hash", members["entryHash"] or "none"),
+        fact("Root hash", f"{root.hex()}\n"),
     ]
-    return Report(printable(file), report, "\n".join(lines))
+    untold = "No policy named the origin and a checkpoint key: the checkpoint's signature was not checked."
+    notes = [(True, "This is about one entry: nothing is said of the entries around it.")]
+    both, bytes_ = ([(not signed, untold)], notes), file.stat().st_size
+    return make_report("Proof", case, verdict, size=bytes_, told=members, page=lines, notes=both)
 
 
 # --- A chain that grows: judged as far as it goes, then watched.
@@ -1206,39 +1219,34 @@ def report_proof(proof: Proof, case: Case) -> Report:
 POLL_SECONDS = 0.2
 
 
-def follow(case: Case, run: "Run") -> tuple[Case, Findings, Verdict | None, Words]:
+def follow(began: Case, run: "Run") -> Judged:
     """Judge a file and what is appended to it, until a line is bad, the file is cut or exchanged, or a signal comes."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: run.stopped.set())
-    file, began, notes, lost = case.files[0], case, list[str](), None
+    file, notes, lost = began.files[0], list[str](), None
     reader, found, inode, case = Reader(file), Findings(), file.stat().st_ino, replace(began)
     while True:
-        status = file.stat() if file.exists() else None
-        size, lines = status.st_size if status else 0, found.lines
+        status, old, lines = file.stat() if file.exists() else None, found, found.lines
+        size = status.st_size if status else 0
         if status and status.st_ino != inode:
-            inode, case, old = status.st_ino, replace(began, states={found.lines}), found
+            inode, case = status.st_ino, replace(began, sizes={*began.sizes, lines})
             reader, found = Reader(file), Findings()
             examine(reader, case, found, run)
-            lost = exchanged(old, found)
-            notes.append(f"The file was replaced after {old.lines} lines; the new one has {found.lines}.")
+            notes.append(f"The file was replaced after {lines} lines; the new one has {found.lines}.")
+            if found.lines < lines:
+                lost = Verdict("TRUNCATED", "follow")
+            elif lines and found.met[lines].root != root_of(old.tree):
+                lost = Verdict("FORKED", "follow")
             found = old if lost else found
         elif size < reader.offset:
             lost = Verdict("TRUNCATED", "follow")
             notes.append(f"The file had {reader.size} bytes and now has {size}.")
         else:
-            reader.size, reader.rest = reader.offset, b""  # a torn tail may have been cleared away, or written over
             examine(reader, case, found, run)
         if found.lines > lines:
             run.tell(f"verify: {found.lines} entries, {found.bad.name if found.bad else 'all hold so far'}\n")
         if lost or found.bad or run.stopped.wait(POLL_SECONDS):
-            return case, found, lost, notes
-
-
-def exchanged(old: Findings, new: Findings) -> Verdict | None:
-    """Say what is wrong with a file that took the place of another; None when it begins with the same lines."""
-    if new.lines < old.lines:
-        return Verdict("TRUNCATED", "follow")
-    return Verdict("FORKED", "follow") if old.lines and new.met[old.lines].root != root_of(old.tree) else None
+            return Judged(case, [found], lost=lost, notes=notes)
 
 
 # --- Ids that name an entry once in its chain (RF-23), looked for with --unique only.
@@ -1251,7 +1259,7 @@ IDENTITIES = {
     "L11": rb'"versionId":"(v_\w+)"()',
     "L12": rb'"callId":"(c_\w+)"()',
 }
-PASS_BYTES, MAX_SUSPECTS = 2 << 30, 1 << 16
+MAX_SUSPECTS = 1 << 16
 
 
 def identities(file: Path, layer: str) -> Iterator[tuple[int, bytes, bytes, int]]:
@@ -1266,32 +1274,23 @@ def identities(file: Path, layer: str) -> Iterator[tuple[int, bytes, bytes, int]
 def find_repeat(file: Path, layer: str) -> int | None:
     """Give the id of the first entry that repeats an identity; None when each is alone, or the layer has none.
 
-    It keeps 8 bytes an entry and reads the file once for each 2 GB of it, so that memory stays flat; where two hashes
-    are equal it reads once more, to compare what they are hashes of. A turn that was recorded as interrupted may be
-    reported late, once (RF-24).
+    It keeps 8 bytes an entry; where two hashes are equal it reads the file once more, to compare what they are hashes
+    of. A turn that was recorded as interrupted may be reported late, once (RF-24).
     """
-    parts, repeated = file.stat().st_size // PASS_BYTES + 1 if layer in IDENTITIES else 0, list[int]()
-    for part in range(parts):
-        hashes = [array("Q") for _ in range(256)]
-        for *_, digest in identities(file, layer):
-            if digest % parts == part:
-                hashes[digest >> 56].append(digest)
-        suspects = [one for some in hashes for one, other in pairwise(sorted(some)) if one == other][:MAX_SUSPECTS]
-        if suspects:
-            repeated += first_repeat(file, layer, set(suspects))
-    return min(repeated, default=None)
-
-
-def first_repeat(file: Path, layer: str, suspects: set[int]) -> list[int]:
-    """Compare the identities behind equal hashes; give the id of the first that is there again."""
+    if layer not in IDENTITIES:
+        return None
+    hashes = [array("Q") for _ in range(256)]  # sorted part by part, since a list of all would be four times as large
+    for *_, digest in identities(file, layer):
+        hashes[digest >> 56].append(digest)
+    suspects = set([one for some in hashes for one, other in pairwise(sorted(some)) if one == other][:MAX_SUSPECTS])
     known: dict[bytes, bytes] = {}
-    for number, name, state, digest in identities(file, layer):
+    for number, name, state, digest in identities(file, layer) if suspects else ():
+        late = layer == "L10" and known.get(name) == b"interrupted" != state
+        if digest in suspects and name in known and not late:
+            return number
         if digest in suspects:
-            late = layer == "L10" and known.get(name) == b"interrupted" != state
-            if name in known and not late:
-                return [number]
             known[name] = state
-    return []
+    return None
 
 
 # --- Command line.
@@ -1313,11 +1312,6 @@ class Run:
             self.shown_at = now
             self.show(f"\r{100 * done // max(total, 1):3} %, {lines} lines ")
 
-    def clear(self) -> None:
-        """Take the progress away."""
-        if self.shown_at:
-            self.show("\r" + " " * 40 + "\r")
-
 
 class CommandLine(argparse.ArgumentParser):
     """A parser whose errors are one sentence, told as all usage errors are."""
@@ -1332,25 +1326,24 @@ def banner() -> str:
     return f"verify.py {VERSION} sha256 {sha256(Path(__file__).read_bytes()).hex()}\n"
 
 
-def count(text: str) -> int:
-    """Read a whole number; raises ArgumentTypeError for anything else."""
-    if not re.fullmatch("[0-9]{1,15}", text):
-        raise argparse.ArgumentTypeError(f"it takes a whole number, not {text!r}")
-    return int(text)
+def spelled(pattern: str, words: str, convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Make a reader of values that are spelled so; what is not is an error in those words."""
+
+    def read(text: str) -> Any:
+        if not re.fullmatch(pattern, text):
+            raise argparse.ArgumentTypeError(f"it takes {words}, not {text!r}")
+        return convert(text)
+
+    return read
 
 
-def age(text: str) -> int:
-    """Read a span such as 24h, in milliseconds; raises ArgumentTypeError for anything else."""
-    if not re.fullmatch("[0-9]{1,15}[smhd]", text):
-        raise argparse.ArgumentTypeError(f"it takes a number and s, m, h or d, such as 24h, not {text!r}")
-    return int(text[:-1]) * {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}[text[-1]]
-
-
-def crew(text: str) -> int:
-    """Read a number of processes; raises ArgumentTypeError for anything but 1 to 64."""
-    if not 1 <= count(text) <= MAX_WORKERS:
-        raise argparse.ArgumentTypeError(f"it takes 1 to {MAX_WORKERS} processes, not {text}")
-    return count(text)
+UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+COUNTS = spelled("[0-9]{1,15}", "a whole number", int)
+CREW = spelled("(?=.{1,15}$)0*(?:[1-9]|[1-5][0-9]|6[0-4])", "a number from 1 to 64", int)
+AGES = spelled(
+    "[0-9]{1,15}[smhd]", "a number and s, m, h or d, such as 24h", lambda text: int(text[:-1]) * UNITS[text[-1]]
+)
+KEYS = spelled(BASE64_32, "the base64 of 32 bytes", lambda text: TrustedKey(text.encode(), "entry"))
 
 
 def read_options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -1360,23 +1353,20 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     several: dict[str, Any] = {"action": "append", "default": []}
     line.add_argument("inputs", metavar="INPUT", nargs="+", help="a chain, a tlog-proof, a state.json, or their folder")
     line.add_argument("--policy", metavar="FILE", help="origin and keys you trust, or a folder of policies", **several)
-    line.add_argument("--trusted-key", metavar="BASE64", help="an entry key to trust", **several)
+    line.add_argument("--trusted-key", metavar="BASE64", type=KEYS, help="an entry key to trust", **several)
     line.add_argument("--key-log", metavar="FILE", type=Path, help="the chain keys: leads on from the keys you trust")
     line.add_argument("--checkpoint", metavar="FILE", help="a signed tree head to meet", **several)
-    line.add_argument("--min-entries", metavar="N", type=count, default=0, help="TRUNCATED below so many")
-    line.add_argument("--max-age", metavar="AGE", type=age, help="STALE when no checkpoint is as new as 90m, 24h, 7d")
+    line.add_argument("--min-entries", metavar="N", type=COUNTS, default=0, help="TRUNCATED below so many")
+    line.add_argument("--max-age", metavar="AGE", type=AGES, help="STALE when no checkpoint is as new as 90m, 24h, 7d")
     line.add_argument("--level", choices=("chain", "full"), default="full", help="chain leaves the signatures out")
     line.add_argument("--layer", choices=tuple(GRAMMARS), default="", help="when no policy tells it")
     line.add_argument("--unique", action="store_true", help="also look for ids that repeat; reads the chain once more")
     line.add_argument("--follow", action="store_true", help="go on while the chain grows, until a signal")
     line.add_argument("--stop-early", action="store_true", help="stop at the first bad line")
-    line.add_argument("--workers", metavar="N", type=crew, default=0, help="processes; else one a core")
+    line.add_argument("--workers", metavar="N", type=CREW, default=0, help="processes; else one a core")
     line.add_argument("--json", action="store_true", help="print one JSON object")
     line.add_argument("--version", action="version", version=banner())
-    options = line.parse_intermixed_args(arguments)
-    if not all(re.fullmatch(BASE64_32, key) for key in options.trusted_key):
-        raise UsageError("--trusted-key takes the base64 of 32 bytes")
-    return options
+    return line.parse_intermixed_args(arguments)
 
 
 def read_policies(options: argparse.Namespace) -> list[Policy]:
@@ -1388,49 +1378,48 @@ def read_policies(options: argparse.Namespace) -> list[Policy]:
             raise UsageError(f"{given}: there is no policy in this folder, no file such as policy-decisions.json")
         files += found
     policies = [read_policy(file) for file in files]
-    twice = [places for places, n in Counter((policy.chain, policy.tenant) for policy in policies).items() if n > 1]
-    if twice:
-        raise UsageError(f"two policies are for the chain {twice[0][0]} of tenant {twice[0][1]}; give one")
+    if len({policy.place for policy in policies}) < len(policies):
+        raise UsageError("two policies are for one chain of one tenant; give one")
     return policies
 
 
-@dataclass
-class Inputs:
-    """The files that were given, by kind."""
+class Inputs(NamedTuple):
+    """The files that were given, by kind, and whether they are several things."""
 
-    chains: list[Path] = field(default_factory=list)
-    states: list[Path] = field(default_factory=list)
-    proofs: list[Path] = field(default_factory=list)
-    several: bool = False
+    chains: list[Path]
+    states: list[Path]
+    proofs: list[Path]
+    several: bool
 
 
 def read_inputs(options: argparse.Namespace) -> Inputs:
     """Tell chains, states, proofs and folders apart; raises UsageError for a folder without a chain, else OSError."""
-    inputs = Inputs()
+    chains, states, proofs, several = list[Path](), list[Path](), list[Path](), False
     for given in options.inputs:
         path = Path(given)
         if path.is_dir() and given:
             home = path / "chains" if (path / "chains").is_dir() else path
-            found = [file for chain in LAYERS if (file := home / f"{chain}.jsonl").exists()]
-            state = [file] if (file := path / "state.json").exists() else []
+            found = [home / f"{chain}.jsonl" for chain in LAYERS if (home / f"{chain}.jsonl").exists()]
+            state = [path / "state.json"] if (path / "state.json").exists() else []
             if not found + state:
                 raise UsageError(f"{path}: there is no chain in this folder, no file such as decisions.jsonl")
-            inputs.chains, inputs.states, inputs.several = inputs.chains + found, inputs.states + state, True
+            chains, states, several = chains + found, states + state, True
         elif path.suffix == ".json":
-            inputs.states.append(path)
+            states.append(path)
         else:
-            proof = S_ISREG(path.stat().st_mode) and starts(path, PROOF_TITLE)
-            (inputs.proofs if proof else inputs.chains).append(path)
-    return inputs
+            (proofs if is_proof(path) else chains).append(path)
+    return Inputs(chains, states, proofs, several)
 
 
-def starts(file: Path, title: bytes) -> bool:
-    """Say whether a file begins with these bytes."""
+def is_proof(file: Path) -> bool:
+    """Say whether a file begins as a proof does; a pipe, which can be read once only, is a chain."""
+    if not S_ISREG(file.stat().st_mode):
+        return False
     with file.open("rb") as opened:
-        return opened.read(len(title)) == title
+        return opened.read(len(PROOF_TITLE)) == PROOF_TITLE
 
 
-def settle(file: Path, asked: str) -> tuple[str, bytes]:
+def settle(file: Path, asked: str) -> Place:
     """Give layer and tenant of a chain's first line that can be read; else the layer that the file is named after."""
     layers = [asked] if asked else list(GRAMMARS)
     for line in lines_of(file):
@@ -1440,78 +1429,73 @@ def settle(file: Path, asked: str) -> tuple[str, bytes]:
     return asked or (LAYERS.get(file.stem, "") if file.suffix == ".jsonl" else ""), b"-"
 
 
-def make_case(files: list[Path], layer: str, tenant: bytes, policy: Policy | None, options: argparse.Namespace) -> Case:
-    """Put a chain's files and its policy together; raises UsageError when they are of different layers."""
-    case = Case(files, layer, tenant, options=options)
-    if policy:
-        case.layer, case.tenant = LAYERS.get(policy.chain, ""), policy.tenant.encode()
-        case.origin, case.keys = policy.origin, policy.keys
+def make_case(
+    files: list[Path], place: Place, policies: list[Policy], options: argparse.Namespace, *, meant: bool
+) -> Case:
+    """Put what is judged together with its policy, that of its chain and tenant.
+
+    Where none is, the only policy given is `meant` for it. Raises UsageError when that is for another layer than was
+    asked.
+    """
+    case = Case(files, *place, options)
+    fitting = [policy for policy in policies if policy.place == place]
+    if policy := next(iter(fitting or (policies if meant and len(policies) == 1 else [])), None):
+        (case.layer, case.tenant), case.origin, case.keys = policy.place, policy.origin, policy.keys
         if not case.layer or (options.layer and options.layer != case.layer):
             asked = options.layer or "one this version knows"
             raise UsageError(f"the policy is for the chain {policy.chain}, not for {asked}")
-    case.keys = [*case.keys, *(TrustedKey(key.encode(), "entry") for key in options.trusted_key)]
+    case.keys = [*case.keys, *options.trusted_key]
     case.keys = endless(case.keys) if case.layer == "L3" else case.keys
-    case.anchored, case.unfit = bool(case.keys), bool(options.policy) and policy is None
+    case.anchored, case.unfit = bool(case.keys), bool(policies) and policy is None
     return case
 
 
 def chain_cases(files: list[Path], policies: list[Policy], options: argparse.Namespace) -> list[Case]:
     """Group files into chains and their copies, by layer and tenant, each with its policy."""
-    if len(files) == len(policies) == 1:
-        return [make_case(files, "", b"-", policies[0], options)]
-    places = [settle(file, options.layer) for file in files]
-    first = next((place for place in places if place[0]), ("", b"-"))  # with which goes what cannot be read
-    groups: dict[tuple[str, bytes], list[Path]] = {}
+    named = len(files) == len(policies) == 1  # the chain is the policy's, whatever the file holds
+    places = [("", b"-") if named else settle(file, options.layer) for file in files]
+    known = next((place for place in places if place[0]), ("", b"-"))  # with which goes what cannot be read
+    groups: dict[Place, list[Path]] = {}
     for file, place in zip(files, places, strict=True):
-        groups.setdefault(place if place[0] else first, []).append(file)
-    if len(groups) == len(policies) == 1:
-        return [make_case(files, "", b"-", policies[0], options)]
-    return [make_case(copies, *place, fitting(policies, *place), options) for place, copies in groups.items()]
-
-
-def fitting(policies: list[Policy], layer: str, tenant: bytes) -> Policy | None:
-    """Give the policy for a chain, None when there is none."""
-    fits = (policy for policy in policies if (LAYERS.get(policy.chain), policy.tenant.encode()) == (layer, tenant))
-    return next(fits, None)
+        groups.setdefault(place if place[0] else known, []).append(file)
+    meant = len(groups) == 1
+    return [make_case(copies, place, policies, options, meant=meant) for place, copies in groups.items()]
 
 
 def state_case(file: Path, policies: list[Policy], options: argparse.Namespace) -> Case:
     """Put a state and its policy together."""
     _, entry = read_state(file)
-    alone = policies[0] if len(policies) == 1 and policies[0].chain == "state" else None
-    tenant = entry.tenant if entry else b"-"
-    policy = alone or fitting(policies, "L1", tenant)
-    return make_case([file], "L1", tenant, policy, argparse.Namespace(**{**vars(options), "layer": ""}))
+    place, meant = ("L1", entry.tenant if entry else b"-"), bool(policies) and policies[0].chain == "state"
+    return make_case([file], place, policies, argparse.Namespace(**{**vars(options), "layer": ""}), meant=meant)
 
 
 def proof_case(file: Path, proof: Proof, policies: list[Policy], options: argparse.Namespace) -> Case:
     """Put a proof of one entry and its policy together."""
     _, chain, tenant, *_ = [*log_of(proof.note).split("/"), "", ""]
     layer = options.layer or LAYERS.get(chain, "")
-    policy = policies[0] if len(policies) == 1 else fitting(policies, layer, tenant.encode(errors="replace"))
-    entry = read_line(proof.line, layer)
-    return make_case([file], layer, entry.tenant if entry else b"-", policy, options)
+    case = make_case([file], (layer, tenant.encode(errors="replace")), policies, options, meant=True)
+    if not case.origin:
+        entry = read_line(proof.line, layer)
+        case.tenant = entry.tenant if entry else b"-"
+    return case
 
 
 def add_evidence(cases: list[Case], chains: list[Case], options: argparse.Namespace, run: Run) -> None:
     """Lead every chain's keys on by the key log, and give each chain its checkpoints; raises UsageError, or OSError."""
     notes = {file: Path(file).read_bytes() for file in options.checkpoint}
-    anchored = [case for case in cases if case.anchored]
+    anchored, logs = [case for case in cases if case.anchored], set[str]()
     if options.key_log and not anchored:
         raise UsageError("--key-log leads on from the keys of a policy or a trusted key; give one of these too")
-    for case in anchored if options.key_log else []:
-        follow_key_log(options.key_log, case, notes, run)
-    logs = {
-        "/".join([*case.origin.split("/")[:1], "keys", *case.origin.split("/")[2:]])
-        for case in cases
-        if options.key_log
-    }
+    if options.key_log:
+        logs = {re.sub("/.*/", "/keys/", case.origin) for case in cases}
+        for case in anchored:
+            follow_key_log(options.key_log, case, notes, run)
     for name, note in notes.items():
-        fit = [case for case in chains if case.origin == log_of(note)]
-        if not fit and not chains:
+        if not chains:
             raise UsageError(f"{name}: a checkpoint is held against a chain; give the chain too")
-        for case in fit or ([] if log_of(note) in logs else chains[:1]):
-            case.checkpoints.append(read_note(name, note, case))
+        fit = [case for case in chains if case.origin == log_of(note)]
+        for case in fit or ([] if log_of(note) in logs else chains[:1]):  # of the key log it has spoken already
+            case.add_checkpoint(name, note)
 
 
 def answer(options: argparse.Namespace, run: Run) -> tuple[list[Report], bool]:
@@ -1523,15 +1507,14 @@ def answer(options: argparse.Namespace, run: Run) -> tuple[list[Report], bool]:
     if options.min_entries and len(chains) != 1:
         raise UsageError("--min-entries counts the entries of one chain; give that alone")
     states = [state_case(file, policies, options) for file in inputs.states]
-    proofs = [
-        (proof, proof_case(file, proof, policies, options)) for file in inputs.proofs for proof in [read_proof(file)]
-    ]
+    read = {file: read_proof(file) for file in inputs.proofs}
+    proofs = [(proof, proof_case(file, proof, policies, options)) for file, proof in read.items()]
     add_evidence([*chains, *states, *(case for _, case in proofs)], chains, options, run)
     places = {(case.layer, case.tenant): case for case in chains}
     for case in states:
         for row in rows_of(read_state(case.files[0])[1]):
             if chain := places.get((LAYERS.get(row["chain"], ""), case.tenant)):
-                chain.states.add(row["size"])
+                chain.sizes.add(row["size"])
     judged = {place: judge_chain(case, run) for place, case in places.items()}
     reports = [report_chain(one) for one in judged.values()]
     reports += [report_state(case, judged) for case in states]
@@ -1539,14 +1522,14 @@ def answer(options: argparse.Namespace, run: Run) -> tuple[list[Report], bool]:
     return reports, inputs.several or len(reports) > 1
 
 
-def summary(reports: list[Report]) -> tuple[dict[str, Any], str]:
-    """Give the verdict over several reports, the worst of theirs, as JSON and as a page."""
+def summary(reports: list[Report]) -> Report:
+    """Give the verdict over several reports, the worst of theirs."""
     name = min((report.data["verdict"] for report in reports), key=WORST_FIRST.index)
-    data = {"verdict": name, "exit": EXITS.index(name)}
+    code, each = EXITS.index(name), [{"input": report.name, **report.data} for report in reports]
     lines = [f"  {report.data['verdict']:12}exit {report.data['exit']}  {report.name}" for report in reports]
-    text = ["OVERALL\n", *lines, f"\nOVERALL VERDICT   {name} (exit {data['exit']}), {len(reports)} reports\n"]
-    document = data | {"reports": [{"input": report.name, **report.data} for report in reports]}
-    return document, "\n".join([*(report.text for report in reports), *text])
+    text = ["OVERALL\n", *lines, f"\nOVERALL VERDICT   {name} (exit {code}), {len(reports)} reports\n"]
+    pages = [report.text for report in reports]
+    return Report("", {"verdict": name, "exit": code, "reports": each}, "\n".join(pages + text))
 
 
 def run(
@@ -1569,11 +1552,12 @@ def run(
         shown = (letter if letter.isprintable() or letter == "\n" else "?" for letter in str(error))
         return 2, "", f"verify: {''.join(shown)}\n"  # a folder may hold file names that a terminal would obey
     finally:
-        session.clear()
-    data, text = summary(reports) if several else (reports[0].data, reports[0].text)
-    text = json.dumps(data, separators=(",", ":")) + "\n" if options.json else text
+        if session.shown_at:
+            show("\r" + " " * 40 + "\r")
+    report = summary(reports) if several else reports[0]
+    text = json.dumps(report.data, separators=(",", ":")) + "\n" if options.json else report.text
     slow = "verify: PyNaCl is not installed; pure Python checks signatures, slowly\n"
-    return data["exit"], text, slow if crypto_sign_open is None and options.level == "full" else ""
+    return report.data["exit"], text, slow if crypto_sign_open is None and options.level == "full" else ""
 
 
 def main() -> int:

@@ -215,7 +215,7 @@ PARTS: list[Fault] = [
     fault(
         "heads of a state are not compared",
         "states/head-of-another-chain",
-        (' and row["headHash"] == mark.head', ""),
+        (' and row["headHash"].encode() == mark.head', ""),
         (".includes(rootHash) && head === headHash ?", ".includes(rootHash) ?"),
     ),
     fault(
@@ -239,13 +239,13 @@ PARTS: list[Fault] = [
     fault(
         "the first link of a proof is not checked",
         "proofs/first-entry-of-another-ledger",
-        ("origin_of(case) if first else None", "None"),
+        ("origin_of(case.origin) if first else None", "None"),
         ("first ? genesis(task.origin) : null", "null"),
     ),
     fault(
         "a proof's checkpoint need not be signed",
         "proofs/checkpoint-by-a-stranger",
-        ("    if signed:\n        size, root = read_note(file, proof.note, case)\n", ""),
+        ("read_note(file, proof.note, case) if signed else head_of(proof.note)", "head_of(proof.note)"),
         ("signed ? readNote(task.files[0], note, task) : headOf(note)", "headOf(note)"),
     ),
     fault(
