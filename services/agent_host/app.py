@@ -22,7 +22,7 @@ from agent_host.home_lock import HomeLock
 from agent_host.identifiers import new_session_id
 from agent_host.mcp_clients.config import merged, read_servers
 from agent_host.session import ChatLog, Session
-from agent_host.settings import HostSettings, host_settings, require_key
+from agent_host.settings import HostSettings, host_settings, require_key, writer_token
 from agent_host.soul import read_soul
 from agent_host.tracing.events import Emit
 from service_runtime import logs
@@ -46,6 +46,8 @@ PRELOADED = (
 
 MODEL_KEYS = frozenset({"PROMETHEUS_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"})
 """Read by the host alone: no child process gets them."""
+WRITER_TOKENS = frozenset({"PROMETHEUS_WRITER_TOKEN", "PROMETHEUS_WRITER_TOKEN_FILE"})
+"""By which a writer that runs elsewhere knows the host: no child process gets them either."""
 WRITER_SECRETS = "PROMETHEUS_RECEIPTS_"
 """How the names of the receipt writer's passphrase and seeds begin: no tool server gets them."""
 
@@ -180,10 +182,16 @@ def open_provider(settings: Settings, told: HostSettings) -> tuple[Provider, Cal
 
 
 def open_writer(settings: Settings, environ: Mapping[str, str], resources: AsyncExitStack) -> WriterLink:
-    """Makes the link to this home's writer, or to the one the settings name; starts none. `resources` closes it."""
+    """Makes the link to this home's writer, or to the one the settings name; starts none. `resources` closes it.
+
+    Raises:
+        ConfigurationError: the token or the certificates for a writer that runs elsewhere cannot be used.
+    """
+    from agent_host.receipts.client import WriterAccess
     from agent_host.writer_link import WriterLink
 
-    elsewhere = host_settings(settings).writer
+    told = host_settings(settings)
+    elsewhere = WriterAccess(told.writer, writer_token(settings), told.writer_ca) if told.writer else None
     folder = settings.home.path / "receipts" if elsewhere else settings.home.folder("receipts")
     link = WriterLink(
         folder, log_folder(settings) / "receipt-writer.log", child_environment(environ, settings), elsewhere
@@ -232,8 +240,9 @@ def log_folder(settings: Settings) -> Path:
 
 
 def child_environment(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Returns what a child process may see: this process's environment and our settings, without the model's keys."""
-    return {name: value for name, value in environ.items() if name not in MODEL_KEYS} | settings.environment()
+    """Returns what a child process may see: this process's environment and our settings, not the host's own secrets."""
+    secrets = MODEL_KEYS | WRITER_TOKENS
+    return {name: value for name, value in environ.items() if name not in secrets} | settings.environment()
 
 
 def tool_environment(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -22,6 +23,7 @@ class HostSettings:
     api_key: str | None
     base_url: str | None
     writer: str | None  # gRPC target of a writer that runs elsewhere; None: the host runs its own
+    writer_ca: Path | None  # certificates to trust (PEM): that writer speaks TLS then
     mcp_config: Path
     max_iterations: int
     max_tokens: int
@@ -50,6 +52,7 @@ def host_settings(settings: Settings) -> HostSettings:
         api_key=api_key,
         base_url=settings.get("BASE_URL"),
         writer=settings.get("WRITER"),
+        writer_ca=_writer_ca(settings),
         mcp_config=_mcp_config(settings),
         max_iterations=_positive(settings, "MAX_ITERATIONS", 15),
         max_tokens=_positive(settings, "MAX_TOKENS", 8192),
@@ -57,6 +60,45 @@ def host_settings(settings: Settings) -> HostSettings:
         mcp_call_timeout_s=_positive(settings, "MCP_CALL_TIMEOUT", 120),
         llm_timeout_s=_positive(settings, "LLM_TIMEOUT", 120),
     )
+
+
+def writer_token(settings: Settings) -> str | None:
+    """Reads the token by which a writer that runs elsewhere knows this host, None when none is set.
+
+    Raises:
+        ConfigurationError: its file cannot be used, it is no token, or there are two.
+    """
+    token, named = settings.get("WRITER_TOKEN"), settings.get("WRITER_TOKEN_FILE")
+    if token and named:
+        raise ConfigurationError("Both PROMETHEUS_WRITER_TOKEN and PROMETHEUS_WRITER_TOKEN_FILE are set; keep one.")
+    if named:
+        token = _private_text(Path(named).expanduser()).strip()
+    if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
+        raise ConfigurationError("The writer's token is none; set what `receipt-writer token add` printed.")
+    return token
+
+
+def _private_text(path: Path) -> str:
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigurationError(f"PROMETHEUS_WRITER_TOKEN_FILE names {path}, which is no file; correct it.")
+        if status.st_mode & 0o077:
+            raise ConfigurationError(f"{path} holds a token and others can read it; run: chmod 600 {path}")
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ConfigurationError(f"PROMETHEUS_WRITER_TOKEN_FILE: {path} cannot be read: {reason}.") from error
+
+
+def _writer_ca(settings: Settings) -> Path | None:
+    told = settings.get("WRITER_CA")
+    if told is None:
+        return None
+    path = Path(told).expanduser()
+    if not path.is_file():
+        raise ConfigurationError(f"PROMETHEUS_WRITER_CA names {told}, which is no file; correct it or leave it out.")
+    return path
 
 
 def _mcp_config(settings: Settings) -> Path:

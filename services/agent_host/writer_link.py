@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent_host.children import Child, socket_path
 from agent_host.errors import WriterUnavailableError
-from agent_host.receipts.client import ReceiptClient
+from agent_host.receipts.client import ReceiptClient, WriterAccess
 
 START_TIMEOUT_S = 15.0  # for a writer of ours that starts
 ANSWER_TIMEOUT_S = 2.0  # for one that should be there: a person waits for this
@@ -18,17 +18,19 @@ _ENDING_POLLS = 5
 
 
 class WriterLink:
-    """Connects to the writer of a home, or to `target` when that is given."""
+    """Connects to the writer of a home, or to the one elsewhere when that is given."""
 
-    def __init__(self, receipts_folder: Path, log: Path, environment: Mapping[str, str], target: str | None) -> None:
+    def __init__(
+        self, receipts_folder: Path, log: Path, environment: Mapping[str, str], elsewhere: WriterAccess | None
+    ) -> None:
         own = f"unix:{socket_path(receipts_folder, 'writer.sock')}"
         self._child = None
-        if target is None:
+        if elsewhere is None:
             arguments = ["receipt_writer", "serve", "--listen", own, "--exit-with-stdin"]
             self._child = Child(arguments, environment, log)
         self._log = log
         self._has_answered = False
-        self.client = ReceiptClient(target or own)
+        self.client = ReceiptClient(elsewhere or WriterAccess(own))
 
     def start(self) -> None:
         """Starts the host's own writer, if there is one to start; does not wait for it.

@@ -15,7 +15,7 @@ from service_runtime.home import Home
 
 _PREFIX = "PROMETHEUS_"
 _READ = (_PREFIX, "OTEL_", "ANTHROPIC_API_KEY", "OPENAI_API_KEY")
-_HOST_ONLY = f"{_PREFIX}API_KEY"  # the model's key is of no use to a child, so no child gets it
+_HOST_ONLY = {f"{_PREFIX}{name}" for name in ("API_KEY", "WRITER_TOKEN", "WRITER_TOKEN_FILE")}  # of no use to a child
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Settings:
         return self.values.get(name)
 
     def environment(self) -> dict[str, str]:
-        """Return the `PROMETHEUS_*` pairs a child process needs, home included, the model's API key left out."""
-        ours = {name: value for name, value in self.values.items() if name.startswith(_PREFIX) and name != _HOST_ONLY}
+        """Return the `PROMETHEUS_*` pairs a child process needs, home included, the host's own secrets left out."""
+        ours = {name: told for name, told in self.values.items() if name.startswith(_PREFIX) and name not in _HOST_ONLY}
         return ours | {f"{_PREFIX}HOME": str(self.home.path)}
 
     def zone(self) -> ZoneInfo:

@@ -8,7 +8,7 @@ import pytest
 
 from agent_host.errors import ConfigurationError
 from agent_host.providers.anthropic import DEFAULT_MODEL
-from agent_host.settings import HostSettings, host_settings, require_key
+from agent_host.settings import HostSettings, host_settings, require_key, writer_token
 from service_runtime.settings import load_settings
 
 
@@ -48,3 +48,39 @@ def test_an_unknown_provider_is_refused_with_those_that_are_known(tmp_path: Path
 def test_counts_must_be_whole_numbers_above_zero(tmp_path: Path, name: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=f"PROMETHEUS_{name}"):
         read(tmp_path, **{f"PROMETHEUS_{name}": value})
+
+
+def token(tmp_path: Path, **environ: str) -> str | None:
+    return writer_token(load_settings(environ, tmp_path, str(tmp_path / "home")))
+
+
+def test_the_token_for_a_writer_elsewhere_comes_from_a_variable_or_a_private_file(tmp_path: Path) -> None:
+    assert token(tmp_path) is None
+    assert token(tmp_path, PROMETHEUS_WRITER_TOKEN="prt_a") == "prt_a"
+    (tmp_path / "token").touch(0o600)
+    (tmp_path / "token").write_text("prt_b\n")
+    assert token(tmp_path, PROMETHEUS_WRITER_TOKEN_FILE=str(tmp_path / "token")) == "prt_b"
+
+
+def test_a_token_that_cannot_be_used_is_told_without_showing_it(tmp_path: Path) -> None:
+    file = str(tmp_path / "token")
+    (tmp_path / "token").write_text("prt_b")
+    (tmp_path / "token").chmod(0o644)
+    wrong = {
+        "run: chmod 600": {"PROMETHEUS_WRITER_TOKEN_FILE": file},
+        "keep one": {"PROMETHEUS_WRITER_TOKEN_FILE": file, "PROMETHEUS_WRITER_TOKEN": "prt_c"},
+        "token is none": {"PROMETHEUS_WRITER_TOKEN": "prt c"},
+        "is no file": {"PROMETHEUS_WRITER_TOKEN_FILE": str(tmp_path)},
+        "cannot be read": {"PROMETHEUS_WRITER_TOKEN_FILE": str(tmp_path / "none")},
+    }
+    for said, environ in wrong.items():
+        with pytest.raises(ConfigurationError, match=said) as told:
+            token(tmp_path, **environ)
+        assert "prt" not in str(told.value).replace(file, "")
+
+
+def test_the_certificates_for_a_writer_elsewhere_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"PROMETHEUS_WRITER_CA names .*which is no file"):
+        read(tmp_path, PROMETHEUS_WRITER_CA=str(tmp_path / "none.pem"))
+    (tmp_path / "ca.pem").touch()
+    assert read(tmp_path, PROMETHEUS_WRITER_CA=str(tmp_path / "ca.pem")).writer_ca == tmp_path / "ca.pem"

@@ -304,7 +304,10 @@ def test_keys_reach_neither_children_nor_files(person: Person) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=person.folder,
-        env={**person.environ, "PROMETHEUS_API_KEY": canary, "ANTHROPIC_API_KEY": canary},
+        env={
+            **person.environ,
+            **dict.fromkeys(("PROMETHEUS_API_KEY", "ANTHROPIC_API_KEY", "PROMETHEUS_WRITER_TOKEN"), canary),
+        },
     ) as chat:
         say(chat, "hello")
         environs = [

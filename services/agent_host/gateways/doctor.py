@@ -20,7 +20,7 @@ from agent_host.errors import HostError
 from agent_host.gateways.check import look
 from agent_host.gateways.screen import printable
 from agent_host.receipts.verification import waiting
-from agent_host.settings import HostSettings, host_settings, require_key
+from agent_host.settings import HostSettings, host_settings, require_key, writer_token
 from service_runtime.errors import ServiceError
 from service_runtime.settings import Settings
 
@@ -57,6 +57,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield Finding("version", "ok", f"prometheus-agent {version('prometheus-agent')}, Python {sys.version.split()[0]}")
     yield from _home(settings.home.path)
     yield from _model(settings)
+    yield from _elsewhere(settings)
     yield from _verifiers()
     yield from _ledger(settings.home.path)
 
@@ -89,6 +90,23 @@ def _model(settings: Settings) -> Iterator[Finding]:
     else:
         yield Finding("model", "ok", f"{told.model} by {told.provider}")
     yield Finding("time zone", "ok", zone.key)
+
+
+def _elsewhere(settings: Settings) -> Iterator[Finding]:
+    """Tells how a writer that runs elsewhere is reached, and never the token."""
+    try:
+        told, token = host_settings(settings), writer_token(settings)
+    except HostError as error:
+        if settings.get("WRITER"):
+            yield Finding("receipts", "wrong", str(error))
+        return
+    if told.writer:
+        guard = f"TLS, trusting {told.writer_ca}" if told.writer_ca else "no TLS"
+        source = "PROMETHEUS_WRITER_TOKEN_FILE" if settings.get("WRITER_TOKEN_FILE") else "PROMETHEUS_WRITER_TOKEN"
+        caller = f"the token of {source}" if token else "no token"
+        yield Finding("receipts", "ok", f"A writer at {told.writer} signs them: {guard}, {caller}.")
+    elif token or told.writer_ca:
+        yield Finding("receipts", "note", "PROMETHEUS_WRITER is not set, so its token and certificates are not used.")
 
 
 def _verifiers() -> Iterator[Finding]:

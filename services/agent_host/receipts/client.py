@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import grpc
 import grpc.aio
 
-from agent_host.errors import ReceiptRefusedError, WriterUnavailableError
+from agent_host.errors import ConfigurationError, ReceiptRefusedError, WriterUnavailableError
 from agent_host.receipts.drafts import PRODUCT_ID, DecisionDraft, TurnIntent, TurnReceipt
 from agent_host.receipts.protocol import StoredEntry
 from prometheus.receipts.v1 import receipts_pb2 as wire
@@ -22,21 +24,44 @@ _REFUSED = {
     grpc.StatusCode.FAILED_PRECONDITION,
 }
 """What no retry changes. Every other failure means that no writer of this contract answers there now."""
+_CREDENTIAL_REFUSED = {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED}
+"""The writer answers, and does not take this host: the receipt waits until its person has set that right."""
 _DETAILS = "grpc-status-details-bin"
+_TOO_LONG = "larger than max"
+
+
+@dataclass(frozen=True)
+class WriterAccess:
+    """How to reach a writer: a gRPC target, the token it knows us by, and the certificates to trust (TLS) if any."""
+
+    target: str
+    token: str | None = field(default=None, repr=False)
+    ca_file: Path | None = None
 
 
 class ReceiptClient:
     """Talks to one receipt writer at a gRPC target such as `unix:/run/writer.sock` or `writer:7443`.
 
+    With a file of certificates it speaks TLS only; with a token each call carries `authorization: Bearer TOKEN`.
     Every call has a deadline. A writer that cannot be reached, is draining, or is too slow raises
     `WriterUnavailableError`, and the same draft may be sent again: appends are idempotent.
     """
 
-    def __init__(self, target: str, *, timeout_s: float = 5.0) -> None:
-        self._target = target
+    def __init__(self, access: WriterAccess | str, *, timeout_s: float = 5.0) -> None:
+        """Opens a channel.
+
+        Raises:
+            ConfigurationError: the file of certificates cannot be read.
+        """
+        self._access = WriterAccess(access) if isinstance(access, str) else access
+        self._metadata = (("authorization", f"Bearer {self._access.token}"),) if self._access.token else None
         self._timeout_s = timeout_s
         options = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 1000)]
-        self._channel = grpc.aio.insecure_channel(target, options=options)
+        target, trusted = self._access.target, _trusted(self._access.ca_file)
+        if trusted is None:
+            self._channel = grpc.aio.insecure_channel(target, options=options)
+        else:
+            self._channel = grpc.aio.secure_channel(target, trusted, options=options)
         self._stub = ReceiptWriterStub(self._channel)  # type: ignore[no-untyped-call]  # generated
 
     async def wait_ready(self, timeout_s: float) -> None:
@@ -47,7 +72,7 @@ class ReceiptClient:
         """
         request = wire.GetHeadRequest(layer=wire.LAYER_L10_TURNS)
         try:
-            await self._stub.GetHead(request, timeout=timeout_s, wait_for_ready=True)
+            await self._stub.GetHead(request, timeout=timeout_s, metadata=self._metadata, wait_for_ready=True)
         except grpc.aio.AioRpcError as error:
             raise self._translated(error) from error
 
@@ -67,7 +92,7 @@ class ReceiptClient:
             model_id=intent.model_id,
         )
         try:
-            await self._stub.BeginTurn(request, timeout=self._timeout_s)
+            await self._stub.BeginTurn(request, timeout=self._timeout_s, metadata=self._metadata)
         except grpc.aio.AioRpcError as error:
             raise self._translated(error) from error
 
@@ -79,7 +104,7 @@ class ReceiptClient:
         """
         request = wire.AppendDecisionRequest(draft=_decision(draft))
         try:
-            response = await self._stub.AppendDecision(request, timeout=self._timeout_s)
+            response = await self._stub.AppendDecision(request, timeout=self._timeout_s, metadata=self._metadata)
         except grpc.aio.AioRpcError as error:
             raise self._translated(error) from error
         return _stored(response.entry)
@@ -92,7 +117,7 @@ class ReceiptClient:
         """
         request = wire.AppendTurnRequest(draft=_turn(receipt))
         try:
-            response = await self._stub.AppendTurn(request, timeout=self._timeout_s)
+            response = await self._stub.AppendTurn(request, timeout=self._timeout_s, metadata=self._metadata)
         except grpc.aio.AioRpcError as error:
             raise self._translated(error) from error
         return _stored(response.entry)
@@ -105,7 +130,7 @@ class ReceiptClient:
         """
         request = wire.GetEntryRequest(layer=_LAYERS[chain], id=entry_id)
         try:
-            response = await self._stub.GetEntry(request, timeout=self._timeout_s)
+            response = await self._stub.GetEntry(request, timeout=self._timeout_s, metadata=self._metadata)
         except grpc.aio.AioRpcError as error:
             if error.code() == grpc.StatusCode.NOT_FOUND:
                 return None
@@ -122,7 +147,7 @@ class ReceiptClient:
         """
         request = wire.ListEntriesRequest(layer=_LAYERS[chain], turn_id=turn_id, newest_first=newest_first, limit=limit)
         try:
-            async for response in self._stub.ListEntries(request, timeout=self._timeout_s):
+            async for response in self._stub.ListEntries(request, timeout=self._timeout_s, metadata=self._metadata):
                 yield _stored(response.entry)
         except grpc.aio.AioRpcError as error:
             raise self._translated(error) from error
@@ -134,15 +159,36 @@ class ReceiptClient:
     def _translated(self, error: grpc.aio.AioRpcError) -> WriterUnavailableError | ReceiptRefusedError:
         if error.code() in _REFUSED or _is_too_long(error):
             return ReceiptRefusedError(f"The receipt writer refused the draft: {error.details()}")
-        return WriterUnavailableError(
-            f"No receipt writer answers at {self._target} ({error.code().name.lower().replace('_', ' ')})."
-        )
+        return WriterUnavailableError(self._why_unavailable(error))
+
+    def _why_unavailable(self, error: grpc.aio.AioRpcError) -> str:
+        target, code = self._access.target, error.code()
+        if code in _CREDENTIAL_REFUSED:
+            hint = "The token comes from PROMETHEUS_WRITER_TOKEN or PROMETHEUS_WRITER_TOKEN_FILE."
+            return f"The receipt writer at {target} refused this host: {error.details()} {hint}"
+        sentence = f"No receipt writer answers at {target} ({code.name.lower().replace('_', ' ')})."
+        if target.startswith("unix:"):
+            return sentence
+        if self._access.ca_file is None:
+            return f"{sentence} If it speaks TLS, set PROMETHEUS_WRITER_CA."
+        return f"{sentence} It must speak TLS, with a certificate that PROMETHEUS_WRITER_CA vouches for."
+
+
+def _trusted(ca_file: Path | None) -> grpc.ChannelCredentials | None:
+    if ca_file is None:
+        return None
+    try:
+        return grpc.ssl_channel_credentials(ca_file.read_bytes())
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ConfigurationError(f"PROMETHEUS_WRITER_CA names {ca_file}, which cannot be read: {reason}.") from error
 
 
 def _is_too_long(error: grpc.aio.AioRpcError) -> bool:
-    """Says whether the transport refused a request for its length: a full queue, same code, comes with details."""
+    """Says whether the transport refused a request for its length: a full queue or server has the same code."""
     names = {name for name, _ in error.trailing_metadata() or ()}
-    return error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and _DETAILS not in names
+    is_exhausted = error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and _DETAILS not in names
+    return is_exhausted and _TOO_LONG in (error.details() or "")
 
 
 def _stored(entry: wire.Entry) -> StoredEntry:
