@@ -21,7 +21,8 @@ from receipt_writer.tenants import Tenants
 from service_runtime.shutdown import leave_within
 
 _log = logging.getLogger("receipt_writer")
-_DRAIN_S = 2.0
+DRAIN_S = 2.0
+"""How long a process may take to leave; then it ends itself, with status 1."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ async def _leave_to_the_next(tenants: Tenants[Service]) -> None:
 
 async def _limit_drain(leave: asyncio.Event) -> None:
     await leave.wait()
-    leave_within(_DRAIN_S)  # a disk that hangs must not keep the process
+    leave_within(DRAIN_S)  # a disk that hangs must not keep the process
 
 
 def _ignore() -> None:

@@ -240,6 +240,10 @@ class Running:
     channel: grpc.aio.Channel
     stub: receipts_pb2_grpc.ReceiptWriterStub
 
+    async def drained(self) -> int:
+        """Return the status once the service has ended; a hang fails here, the two seconds are the process's affair."""
+        return await asyncio.wait_for(asyncio.shield(self.ended), 20)
+
     async def health(self, name: str = "") -> int:
         request = health_pb2.HealthCheckRequest(service=name)
         answer = await health_pb2_grpc.HealthStub(self.channel).Check(request)

@@ -11,8 +11,8 @@ from receipt_writer.errors import WriterStoppedError
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 """One call, as its behaviour sees it: deadline, metadata, and where a stream's messages are read and written."""
 
-
-_GRACE_S = 0.1
+GRACE_S = 0.1
+"""What work that is under way gets to end in its own words when the writer leaves."""
 
 
 async def unless_leaving(leaving: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
@@ -28,7 +28,7 @@ async def unless_leaving(leaving: asyncio.Event, work: Coroutine[Any, Any, None]
     try:
         await asyncio.wait({working, left}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            await asyncio.wait({working}, timeout=_GRACE_S)
+            await asyncio.wait({working}, timeout=GRACE_S)
         if not working.done():
             raise WriterStoppedError("The writer is shutting down; ask again when it is back.")
         working.result()
