@@ -1,11 +1,9 @@
 """The calendar service: what each tool does, over the store of events. Clock and ids are passed in."""
 
 import contextlib
-import hashlib
-import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -26,6 +24,7 @@ from tools_mcp.calendar.ics import REQUEST_KEY, Series, UnreadableError, new_cal
 from tools_mcp.calendar.looking import Found, Work, after_day, clashes, listed, overlapping, position_in, touches
 from tools_mcp.calendar.model import Event, EventDraft, EventFields, ImportAnswer, Outcome, Scope, Window
 from tools_mcp.calendar.protocol import CalendarStore, Snapshot, StoredSeries
+from tools_mcp.calendar.requests import made_by, request_for
 from tools_mcp.calendar.store import MOST_BYTES, CalendarFolder
 from tools_mcp.calendar.times import ReadTime, instant, read_time
 from tools_mcp.calendar.transfer import packed, take_in, unpack
@@ -61,7 +60,7 @@ class Agenda:
             StoreError: The store cannot be used.
         """
         draft = draft_event(fields, self.zone)
-        request = f"{hashlib.sha256(key.encode()).hexdigest()} {_fingerprint(fields)}" if key else None
+        request = request_for(key, fields) if key else None
         with self.store.writing() as snapshot:
             if request and (done := self._done_before(snapshot, request)):
                 return Outcome("created", done, draft.remarks)
@@ -291,10 +290,10 @@ class Agenda:
         Raises:
             ConflictError: The key came with other arguments, or its event was deleted since.
         """
-        if made := _made_by(request, ((one.facts.request, one.facts.event) for one in snapshot.series)):
+        if made := made_by(request, ((one.facts.request, one.facts.event) for one in snapshot.series)):
             return made
         trashed = ((str(series.master.get(REQUEST_KEY, "")), series.event) for series in self.store.trashed())
-        if gone := _made_by(request, trashed):
+        if gone := made_by(request, trashed):
             raise ConflictError(
                 f"The event {shown(gone.title)} that this idempotency_key made was deleted since; send a new key to "
                 "make it again."
@@ -353,19 +352,6 @@ def _expanded(series: Series, window: Window) -> Iterable[Event]:
     return overlapping((stored,), window, Work())
 
 
-def _made_by(request: str, candidates: Iterable[tuple[str, Event]]) -> Event | None:
-    key, _, arguments = request.partition(" ")
-    for told, event in candidates:
-        used, _, made_from = told.partition(" ")
-        if used == key and made_from == arguments:
-            return event
-        if used == key:
-            raise ConflictError(
-                f"This idempotency_key made another event, {shown(event.title)}; send a new key for a new event."
-            )
-    return None
-
-
 def open_agenda(folder: Path, zone: ZoneInfo, account: Account | None = None) -> Agenda:
     """Return the calendar in a folder, or of a CalDAV account, with the real clock and random ids; nothing is read."""
     store: CalendarStore = CalendarFolder(folder, zone)
@@ -387,10 +373,3 @@ def check(settings: Settings) -> str:
     snapshot = agenda.store.snapshot()
     broken = f"; {snapshot.unreadable} files cannot be read" if snapshot.unreadable else ""
     return f"calendar: {len(snapshot.series)} events and series{broken}"
-
-
-def _fingerprint(fields: EventFields) -> str:
-    told = asdict(fields)
-    if told["reminders"] is None:  # events that were made before there were reminders keep their fingerprint
-        del told["reminders"]
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()

@@ -12,9 +12,10 @@ import icalendar
 from tools_mcp.calendar.drafting import change_event
 from tools_mcp.calendar.editing import apart, follow, split
 from tools_mcp.calendar.expansion import occurrence_at
-from tools_mcp.calendar.ics import Series, changes, moment, rewrite, zone_name
+from tools_mcp.calendar.ics import Series, changes, rewrite, zone_name
 from tools_mcp.calendar.identity import split_uid
 from tools_mcp.calendar.model import Event, EventFields, Outcome
+from tools_mcp.calendar.properties import moment
 from tools_mcp.calendar.recurrence import moved_rule
 from tools_mcp.calendar.times import wall
 from tools_mcp.errors import ConflictError, InvalidInputError

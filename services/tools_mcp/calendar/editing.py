@@ -12,7 +12,8 @@ from typing import Any
 
 import icalendar
 
-from tools_mcp.calendar.ics import REQUEST_KEY, Series, moment, rule_text, settled_place, several, stamp
+from tools_mcp.calendar.ics import REQUEST_KEY, Series, settled_place, stamp
+from tools_mcp.calendar.properties import moment, rule_text, several
 from tools_mcp.calendar.recurrence import dates_before
 from tools_mcp.calendar.times import wall
 

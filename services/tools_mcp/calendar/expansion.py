@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import icalendar
 
-from tools_mcp.calendar.ics import BROKEN, Series, UnreadableError, moment, rule_text, several
+from tools_mcp.calendar.ics import BROKEN, Series, UnreadableError
 from tools_mcp.calendar.model import Event
+from tools_mcp.calendar.properties import moment, rule_text, several
 from tools_mcp.calendar.recurrence import first_date
 from tools_mcp.calendar.times import instant, wall
 

@@ -8,8 +8,9 @@ from zoneinfo import ZoneInfo
 
 import icalendar
 
-from tools_mcp.calendar.ics import BROKEN, PRODUCT, Series, UnreadableError, decode, request_of, series_of, several
+from tools_mcp.calendar.ics import BROKEN, PRODUCT, Series, UnreadableError, decode, request_of, series_of
 from tools_mcp.calendar.model import Event
+from tools_mcp.calendar.properties import several
 from tools_mcp.calendar.times import instant
 
 FORMAT = 1

@@ -6,7 +6,6 @@ and that everything another program wrote stays as it was.
 
 import hashlib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
@@ -15,8 +14,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import icalendar
 
+from tools_mcp.calendar.alarms import reminders_of, set_reminders
 from tools_mcp.calendar.identity import occurrence_id
 from tools_mcp.calendar.model import Event, EventDraft
+from tools_mcp.calendar.properties import moment, rule_text, sequence_of, several
 from tools_mcp.calendar.times import instant
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Series:
             notes=str(component.get("DESCRIPTION", "")),
             attendees=tuple(_attendee_text(value) for value in several(component.get("ATTENDEE"))),
             recurrence=";".join(rule_text(rule) for rule in several(component.get("RRULE"))),
-            reminders=_reminders(component),
+            reminders=reminders_of(component),
             repeats=self.repeats,
             cancelled=cancelled,
             takes_time=not cancelled and str(component.get("TRANSP", usual)).upper() == "OPAQUE",
@@ -233,8 +234,7 @@ def _write(component: icalendar.Event, current: Event | None, draft: EventDraft)
         if what in changed:
             _set(component, name, value)
     if "reminders" in changed:
-        rest = [part for part in component.subcomponents if _minutes_before(part) is None]
-        component.subcomponents = [*rest, *(_alarm(minutes, draft.title) for minutes in draft.reminders)]
+        set_reminders(component, draft.reminders, draft.title)
     if "attendees" in changed:
         component.pop("ATTENDEE", None)
         for attendee in draft.attendees:
@@ -259,29 +259,6 @@ def _set(component: icalendar.Event, name: str, value: Any) -> None:
         component.add(name, value)
 
 
-def _alarm(minutes: int, title: str) -> icalendar.Alarm:
-    alarm = icalendar.Alarm()
-    alarm.add("ACTION", "DISPLAY")
-    alarm.add("DESCRIPTION", title)
-    alarm.add("TRIGGER", -timedelta(minutes=minutes))
-    return alarm
-
-
-def _reminders(component: icalendar.Component) -> tuple[int, ...]:
-    minutes = {_minutes_before(part) for part in component.subcomponents}
-    return tuple(sorted((one for one in minutes if one is not None), reverse=True))
-
-
-def _minutes_before(part: icalendar.Component) -> int | None:
-    """Return how long before the start an alarm that a person sees or hears goes off; none for other components."""
-    trigger = moment(part, "TRIGGER")
-    shown = part.name == "VALARM" and str(part.get("ACTION", "")).upper() in {"DISPLAY", "AUDIO"}
-    at_end = str(getattr(part.get("TRIGGER"), "params", {}).get("RELATED", "")).upper() == "END"
-    if not shown or at_end or not isinstance(trigger, timedelta) or trigger > timedelta(0):
-        return None
-    return -trigger // timedelta(minutes=1)
-
-
 def _attendee(text: str) -> icalendar.vCalAddress:
     match = _ADDRESS.fullmatch(text)
     value = icalendar.vCalAddress(f"mailto:{match['address']}" if match else _NO_ADDRESS)
@@ -296,28 +273,9 @@ def series_in(calendar: icalendar.Calendar, uid: str, zone: ZoneInfo) -> Series:
     return next(series for series in series_of(calendar, zone) if series.uid == uid)
 
 
-def rule_text(rule: Any) -> str:
-    """Return a recurrence rule as it is written in a file."""
-    return str(rule.to_ical().decode())
-
-
-def sequence_of(component: icalendar.Component) -> int:
-    """Return how often a component was changed; 0 when it does not say."""
-    try:
-        return max(0, min(int(component.get("SEQUENCE", 0)), 2**31 - 2))
-    except (TypeError, ValueError):
-        return 0
-
-
 def request_of(series: Series) -> str:
     """Return the idempotency key and hash a series was created with; empty when there is none."""
     return str(series.master.get(REQUEST_KEY, ""))
-
-
-def moment(component: icalendar.Component, name: str) -> Any:
-    """Return the time, date or duration in a property; none when it is missing or broken."""
-    value = component.get(name)
-    return None if isinstance(value, icalendar.vBroken) else getattr(value, "dt", None)
 
 
 def settled_place(at: date, zone: ZoneInfo) -> date:
@@ -368,13 +326,6 @@ def _raw(value: Any) -> Any:
     raw = _Raw(value)
     raw.params = value.params
     return raw
-
-
-def several(value: Any) -> Iterable[Any]:
-    """Return what is in a property that may occur any number of times."""
-    if value is None:
-        return ()
-    return value if isinstance(value, list) else (value,)
 
 
 def _needed_zone(block: re.Match[bytes]) -> bytes:

@@ -14,18 +14,9 @@ import icalendar
 
 from tools_mcp.calendar.expansion import occurrences
 from tools_mcp.calendar.facts import facts_of
-from tools_mcp.calendar.ics import (
-    PRODUCT,
-    REQUEST_KEY,
-    Series,
-    UnreadableError,
-    decode,
-    encode,
-    moment,
-    sequence_of,
-    series_of,
-)
+from tools_mcp.calendar.ics import PRODUCT, REQUEST_KEY, Series, UnreadableError, decode, encode, series_of
 from tools_mcp.calendar.model import ImportAnswer, Skipped
+from tools_mcp.calendar.properties import moment, sequence_of
 from tools_mcp.calendar.protocol import CalendarStore, Snapshot, StoredSeries
 from tools_mcp.calendar.trash import belongs, part_of
 from tools_mcp.errors import InvalidInputError

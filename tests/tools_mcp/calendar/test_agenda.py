@@ -304,3 +304,11 @@ def test_what_cannot_be_written_again_is_refused_in_a_sentence_and_stays(
     with pytest.raises(ConflictError, match="cannot be read, so nothing was changed"):
         agenda.update("e1", EventFields(title="x"))
     assert (tmp_path / "e1.ics").read_bytes() == before
+
+
+def test_a_deleted_event_comes_back_when_its_file_is_moved_up(agenda: Agenda, tmp_path: Path) -> None:
+    create(agenda)
+    agenda.delete("e1")
+    (tmp_path / ".trash" / "e1.ics").rename(tmp_path / "e1.ics")
+
+    assert [event.title for event in listed(agenda)] == ["Lunch"]

@@ -1,0 +1,32 @@
+"""Reading single properties of a component, broken ones included. Pure."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import icalendar
+
+
+def moment(component: icalendar.Component, name: str) -> Any:
+    """Return the time, date or duration in a property; none when it is missing or broken."""
+    value = component.get(name)
+    return None if isinstance(value, icalendar.vBroken) else getattr(value, "dt", None)
+
+
+def several(value: Any) -> Iterable[Any]:
+    """Return what is in a property that may occur any number of times."""
+    if value is None:
+        return ()
+    return value if isinstance(value, list) else (value,)
+
+
+def rule_text(rule: Any) -> str:
+    """Return a recurrence rule as it is written in a file."""
+    return str(rule.to_ical().decode())
+
+
+def sequence_of(component: icalendar.Component) -> int:
+    """Return how often a component was changed; 0 when it does not say."""
+    try:
+        return max(0, min(int(component.get("SEQUENCE", 0)), 2**31 - 2))
+    except (TypeError, ValueError):
+        return 0
