@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from html import escape
 from importlib.resources import files
 from typing import Any
+
+from markdown_it import MarkdownIt
 
 from tools_mcp.reports.charts import chart_svg
 from tools_mcp.reports.comparing import cell_text, plain_number
@@ -55,11 +58,16 @@ def _section(section: Section) -> str:
 
 
 def _prose(prose: Prose) -> str:
+    html: str = _renderer().render(prose.markdown)
+    return html.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+
+
+@lru_cache(maxsize=1)  # making one takes longer than rendering a paragraph, of which a report may have thousands
+def _renderer() -> MarkdownIt:
     markdown = parser().disable("image")
     markdown.options["html"] = False
     markdown.validateLink = lambda url: _LINK.match(url) is not None  # type: ignore[method-assign]
-    html: str = markdown.render(prose.markdown)
-    return html.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+    return markdown
 
 
 def _block(block: Block) -> str:

@@ -24,7 +24,8 @@ def parser() -> MarkdownIt:
 def read_report(text: str) -> Reading:
     """Return the report in a text, from its marker to the end, and every rule of the format that it breaks."""
     lines = text.split("\n")
-    markers = _markers(parser().parse(text), lines)
+    tokens = parser().parse(text)
+    markers = _markers(tokens, lines)
     if not markers:
         return Reading(
             None, (Problem(1, "report", "marker", f"there is no line {MARKER} outside code; begin with it"),)
@@ -35,7 +36,7 @@ def read_report(text: str) -> Reading:
         for line in markers[1:]
     ]
     walk = _Walk(lines, start, problems)
-    walk.run(_from(parser().parse(text), start))
+    walk.run(_from(tokens, start))
     _check_sections(walk)
     report = Report(walk.title or DEFAULT_TITLE, _bullets(walk), tuple(walk.closed), "\n".join(lines[start:]))
     return Reading(report, tuple(sorted(problems, key=lambda problem: problem.line)))

@@ -128,7 +128,7 @@ async def test_a_validation_names_lines_rules_and_unseen_sources(tmp_path: Path)
 
 @pytest.mark.parametrize("form", ["markdown", "html", "digest", "json"])
 async def test_every_format_comes_whole_in_parts_that_meet(tmp_path: Path, form: str) -> None:
-    long = report(Gaps='用 " \\ word\n\n' * 3000)
+    long = report(Gaps='用 " \\ word\n\n' * 1200)
     async with here("reports", tmp_path) as client:
         saved = await call(client, "report_save", markdown=long)
         report_id, text, cursor = saved["report"]["id"], "", None
