@@ -209,7 +209,7 @@ def open_tools(settings: Settings, environ: Mapping[str, str], resources: AsyncE
         ConfigurationError: `mcp.json` cannot be used as it stands.
         OSError: the fork server cannot be started.
     """
-    from agent_host.mcp_clients.builtin import MODULES, builtin_servers
+    from agent_host.mcp_clients.builtin import MODULES, builtin_servers, environment_of
     from agent_host.mcp_clients.manager import McpToolBox
 
     told = host_settings(settings)
@@ -222,7 +222,7 @@ def open_tools(settings: Settings, environ: Mapping[str, str], resources: AsyncE
         words = ["service_runtime.forkserver", "--socket", str(socket)]
         words += [word for module in MODULES for word in ("--allow", module)]
         words += [word for module in PRELOADED for word in ("--preload", module)]
-        forking = Child(words, environment, logs / "fork-server.log")
+        forking = Child(words, environment_of("fork-server", environment), logs / "fork-server.log")
         resources.push_async_callback(asyncio.to_thread, forking.stop)
         forking.ensure()
     tools = McpToolBox(

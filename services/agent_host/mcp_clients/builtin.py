@@ -19,6 +19,12 @@ _BUILTIN: Final[Mapping[str, tuple[str, ...]]] = {
     "notes": ("tools_mcp", "notes"),
     "search": ("tools_mcp", "search"),
 }
+_OWN_SECRETS: Final[Mapping[str, str]] = {
+    "PROMETHEUS_CALDAV_USER": "calendar",
+    "PROMETHEUS_CALDAV_PASSWORD": "calendar",
+    "PROMETHEUS_BRAVE_API_KEY": "search",
+    "PROMETHEUS_TAVILY_API_KEY": "search",
+}
 MODULES: Final = tuple(sorted({module for module, *_ in _BUILTIN.values()}))
 """What a fork server must allow to start."""
 
@@ -31,9 +37,21 @@ def builtin_servers(
     `python` is the interpreter, `environment` what the servers get to see beside the few variables that every stdio
     server inherits (PATH, HOME, …), `forkserver` the socket of a fork server.
     """
-    env = {**environment, "PROMETHEUS_HOME": str(home)}
     start = ("-P", "-m") if forkserver is None else ("-I", "-S", _launcher(), "--socket", str(forkserver))
-    return tuple(ServerConfig(name, command=python, args=(*start, *words), env=env) for name, words in _BUILTIN.items())
+    return tuple(
+        ServerConfig(
+            name,
+            command=python,
+            args=(*start, *words),
+            env={**environment_of(name, environment), "PROMETHEUS_HOME": str(home)},
+        )
+        for name, words in _BUILTIN.items()
+    )
+
+
+def environment_of(server: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns the part of an environment that a server may see: other servers' passwords and keys are left out."""
+    return {name: value for name, value in environment.items() if _OWN_SECRETS.get(name, server) == server}
 
 
 def _launcher() -> str:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from agent_host.mcp_clients.builtin import MODULES, builtin_servers
 
 HOME = Path("/home/ana/prometheus")
@@ -36,3 +38,17 @@ def test_with_a_fork_server_they_are_started_through_its_launcher() -> None:
     assert launcher.is_file()
     assert servers[1].args[3:] == ("--socket", "/run/fork.sock", "tools_mcp", "calendar")
     assert {server.args[5] for server in servers} == set(MODULES)
+
+
+@pytest.mark.parametrize(
+    ("secret", "owner"),
+    [
+        ("PROMETHEUS_CALDAV_PASSWORD", "calendar"),
+        ("PROMETHEUS_BRAVE_API_KEY", "search"),
+        ("PROMETHEUS_TAVILY_API_KEY", "search"),
+    ],
+)
+def test_a_password_of_one_server_is_seen_by_no_other(tmp_path: Path, secret: str, owner: str) -> None:
+    servers = builtin_servers("python", tmp_path, {secret: "secret", "PROMETHEUS_TIMEZONE": "Europe/Berlin"})
+    assert [server.name for server in servers if secret in server.env] == [owner]
+    assert all(server.env["PROMETHEUS_TIMEZONE"] == "Europe/Berlin" for server in servers)
