@@ -144,7 +144,7 @@ def compile_fields(row: str) -> str:
 
 
 GRAMMARS: dict[str, dict[bytes, re.Pattern[bytes]]] = {}  # patterns by layer and form
-RUNS: dict[str, re.Pattern[bytes]] = {}  # by layer: a line and its break, of the newest form, to be found in a row
+RUNS: dict[tuple[str, bytes], re.Pattern[bytes]] = {}  # by layer and form: a line and its break, to be found in a row
 LAYERS: dict[str, str] = {}  # layers by chain
 for title, *rows in (re.split(r"\n *", block) for block in re.split(r"\n(?=L)", SCHEMAS.strip())):
     layer_, chain_, *forms = title.split(" ")
@@ -153,7 +153,7 @@ for title, *rows in (re.split(r"\n *", block) for block in re.split(r"\n(?=L)", 
         fields = compile_fields(re.sub("[<>]" if form_ == forms[-1] else "<[^>]*>", "", " ".join(rows)))
         ending = ATTESTATION.replace("FORM", form_)
         GRAMMARS.setdefault(layer_, {})[form_.encode()] = re.compile(rf"\{{{fields}{ending}".encode())
-        RUNS[layer_] = re.compile(rf"((\{{{fields}){ending})\n".encode())
+        RUNS[layer_, form_.encode()] = re.compile(rf"((\{{{fields}){ending})\n".encode())
 
 CHAINS = {layer: chain for chain, layer in LAYERS.items()}
 EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
@@ -599,7 +599,8 @@ def judge_at_once(data: bytes, before: Entry | None, case: Case) -> Findings | N
 
     It decides nothing but that: whatever it does not understand is judged line by line, check by check.
     """
-    found = RUNS[case.layer].findall(data) if case.layer in RUNS and is_utf8(data) else []
+    pattern = RUNS.get((case.layer, data[-6:-4]))  # of the form in which the last line ends
+    found = pattern.findall(data) if pattern and is_utf8(data) else []
     if not found or not before or case.layer == "L3":
         return None
     lines, opened, ids, times, isos, links, tenants, *others = zip(*found, strict=True)

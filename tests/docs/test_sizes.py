@@ -15,7 +15,7 @@ FUNCTION_CAP = 70
 LOOP_CAP = 150
 RUNTIME_CAP = 600
 FORK_SERVER = {"forkserver", "launch"}  # a program of its own beside the plumbing, see docs/adr/0005
-LARGER_FILES = {"verifier/verify.py": 1582}  # one file by design: it must run alone, with its own Ed25519
+LARGER_FILES = {"verifier/verify.py": 1583}  # one file by design: it must run alone, with its own Ed25519
 JUNK_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "core", "libs", "lib"}
 FORBIDDEN_MARKS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 

@@ -123,7 +123,9 @@ AT_ONCE: list[Fault] = [
         ("for row in zip(*rows[6:], strict=True))", "for row in list(zip(*rows[6:], strict=True))[:1])"),
         None,
     ),
-    fault("at once: text", "lines/no-text-in-the-middle", ("in RUNS and is_utf8(data) else", "in RUNS else"), None),
+    fault(
+        "at once: text", "lines/no-text-in-the-middle", ("if pattern and is_utf8(data) else", "if pattern else"), None
+    ),
     fault(
         "at once: times",
         "clocks/steps-back-to-1970",
