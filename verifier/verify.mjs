@@ -289,12 +289,13 @@ function judgeLine(line, before, task) {
 /** Whom a chain trusts after one more event of the key log; no range ever becomes wider (RF-28). */
 function ringAfter(ring, { event, use, publicKey, previousKey, chains }, chain) {
   const at = chains.find((row) => row.chain === chain)?.atId ?? 1;
-  const known = ring.some((key) => key.publicKey === previousKey && maySign(key, use, at));
-  if (event === 'created' || (event === 'rotated' && !known)) return ring;
+  const held = ring.filter((key) => key.publicKey === previousKey && maySign(key, use, at));
+  if (event === 'created' || (event === 'rotated' && !held.length)) return ring;
   const ends = (key) => key.use === use && key.publicKey === (previousKey ?? publicKey);
   const kept = ring.filter((key) => !ends(key) || key.fromId < at)
     .map((key) => (ends(key) ? { ...key, toId: Math.min(key.toId ?? Infinity, at - 1) } : key));
-  return event === 'rotated' ? [...kept, { publicKey, use, fromId: at, toId: null }] : kept;
+  const toId = held.some((key) => key.toId === null) ? null : Math.max(...held.map((key) => key.toId));
+  return event === 'rotated' ? [...kept, { publicKey, use, fromId: at, toId }] : kept;
 }
 
 // --- Blocks: the file flows through, never whole in memory. Workers judge blocks, this thread joins the findings.
@@ -483,8 +484,29 @@ function expect(holds, sentence) {
   if (!holds) throw new UsageError(sentence);
 }
 
+/** Refuses what is no regular file: a pipe would be read once only, and look empty the second time. */
+function expectFile(place) {
+  const stat = fs.statSync(place);
+  expect(stat.isFile(), `${place} is not a regular file; save it to one first.`);
+  return stat;
+}
+
+const [KIB, MAX_SIGNATURES] = [1024, 16];
+const BOUNDS = { policy: 1024 * KIB, checkpoint: 64 * KIB, proof: 256 * KIB, state: 66 * KIB };
+
+/** Refuses what is no regular file, or larger than anything of its kind can be. */
+function expectSmall(place, kind) {
+  const { size } = expectFile(place);
+  expect(size <= BOUNDS[kind], `${place} has ${size} bytes; a ${kind} has at most ${BOUNDS[kind]}.`);
+}
+
+/** Text from outside as it may be printed, and a list of such. */
+const printable = (text) => text.replace(/[^ -~]/gu, '?');
+const listed = (names) => names.map(printable).sort().join(', ');
+
 /** Reads a policy's origin, chain, tenant and keys; throws UsageError for anything but exactly a policy. */
 function readPolicy(file) {
+  expectSmall(file, 'policy');
   const sorted = (members) => Object.fromEntries(Object.entries(members).sort());
   const [text, string] = [fs.readFileSync(file, 'utf8'), /"(?:[^"\\]|\\.)*"(\s*:)?/g];
   let [policy, keys] = [{}, []];
@@ -507,7 +529,7 @@ function readPolicies(given) {
     if (!isFolder(place)) return [place];
     const names = fs.readdirSync(place).filter((name) => /^policy-[^]*[.]json$/.test(name)).sort();
     expect(names.length, `${place}: there is no policy in this folder, no file such as policy-decisions.json`);
-    return names.map((name) => path.join(place, name));
+    return names.map((name) => `${place}/${name}`);
   }).map(readPolicy);
   const places = new Set(policies.map(({ chain, tenant }) => `${chain}/${tenant}`));
   expect(places.size === policies.length, 'two policies are for one chain of one tenant; give one');
@@ -531,6 +553,7 @@ function readNote(file, note, { origin, keys }) {
     const key = bytesOf(publicKey);
     const id = sha256(Buffer.concat([Buffer.from(`${log}\n\x01`), key])).slice(0, 8);
     const blobs = ours.map(([, , blob]) => bytesOf(blob)).filter((blob) => blob.toString('hex', 0, 4) === id);
+    expect(blobs.length <= MAX_SIGNATURES, `${file}: more than ${MAX_SIGNATURES} of its lines are for one key`);
     return blobs.map((blob) => ed25519Holds(key, Buffer.from(text, 'latin1'), blob.subarray(4)));
   });
   expect(holds.length && holds.every(Boolean), `${file}: no checkpoint key of the policy signed it`);
@@ -550,22 +573,33 @@ const endless = (ring) => ring.map((key) => (key.use === 'entry' ? { ...key, fro
 /** The origin of the key log beside a chain, '' without an origin. */
 const keyLogOf = ({ origin }) => origin.replace(/\/.*\//, '/keys/');
 
-/** Leads a task's keys on by the key log, once that passes by itself under the same policy (RF-28, RF-29). */
-async function followKeyLog(file, task, notes, session) {
-  const [origin, chain] = [keyLogOf(task), Object.keys(LAYERS).find((name) => LAYERS[name] === task.layer) ?? ''];
+/** The name of a layer's chain; empty when the layer is not known. */
+const chainOf = (layer) => Object.keys(LAYERS).find((name) => LAYERS[name] === layer) ?? '';
+
+/** Leads the keys of tasks under one policy on by the key log, once that passes by itself (RF-28, RF-29). */
+async function followKeyLog(file, tasks, notes, session) {
+  const [{ tenant, keys, options }, origin] = [tasks[0], keyLogOf(tasks[0])];
   const ours = [...notes].filter(([, note]) => origin && logOf(note) === origin);
-  const options = { ...task.options, level: 'full', 'stop-early': false, maxAgeMs: null, minEntries: 0 };
-  const log = { ...task, files: [file], layer: 'L3', origin, options, checkpoints: [], sizes: new Set() };
+  let [log, found] = [{ keys }, null];
   for (const held of ours.length ? [[], ours] : [[]]) { // the second time under what the whole log leaves (RF-29)
+    log = {
+      files: [file], layer: 'L3', tenant, origin, keys: log.keys, anchored: true, checkpoints: [], sizes: new Set(),
+      rings: Object.fromEntries(tasks.map((task) => [chainOf(task.layer), keys])),
+      options: { ...options, level: 'full', 'stop-early': false, maxAgeMs: null, minEntries: 0 },
+    };
     for (const [name, note] of held) addCheckpoint(log, name, note);
-    const found = noFindings();
-    [log.keys, log.rings] = [endless(task.keys), { [chain]: task.keys }];
+    [log.keys, found] = [endless(keys), noFindings()];
     await examine(readerOf(file), log, found, session);
     const { name, id, check } = decide(log, [found], null, 0);
     const where = `${name}${id ? `, id ${id}` : ''}${check ? `, check ${check}` : ''}`;
     expect(name === 'PASS', `${file}: this key log is no evidence, its verdict is ${where}`);
+    expect(found.lines, `${file}: this key log is no evidence, it holds no events`);
   }
-  [task.keyLog, task.keys] = [true, log.rings[chain]];
+  const told = [`Key log ${printable(path.basename(file))}: ${found.lines} entries, head ${found.last.hash}.`];
+  if (!ours.length) {
+    told.push('No checkpoint of the key log was given: a rotation or revocation cut from its end cannot be seen.');
+  }
+  for (const task of tasks) Object.assign(task, { keyLog: true, keys: log.rings[chainOf(task.layer)], told });
 }
 
 // --- Verdict (RF-22): the earliest bad line of the first copy that has one; else the first that applies of the table.
@@ -613,11 +647,12 @@ const marked = (label, ok, words) => fact(label, MARKS[ok] + words);
  * with the notes; between them stands what is its own: members of the JSON, lines of the page, notes.
  */
 function makeReport(kind, task, bytes, { name, id, check, offset }, { members, lines, untold = [], notes = [] }) {
-  const [file, where] = [path.basename(task.files[0]).replace(/[^ -~]/gu, '?'), Object.entries({ id, check, offset })];
+  const [file, where] = [printable(path.basename(task.files[0])), Object.entries({ id, check, offset })];
   const report = { verdict: name, exit: EXITS.indexOf(name), id, check, offset, ...members };
   report.notes = [
     [!task.anchored, 'No key was given from outside: anyone can write a chain that carries its own key.'],
     [task.unfit, 'None of the policies given is for this chain.'],
+    ...task.told.map((note) => [true, note]),
     ...untold,
     [task.options.level === 'chain', 'Level chain does not check signatures: a forged one passes unseen.'],
     ...notes,
@@ -638,8 +673,11 @@ function makeReport(kind, task, bytes, { name, id, check, offset }, { members, l
   return { name: file, report, text: page.join('\n') };
 }
 
-/** The keys that signed entries or may, the trusted first; with their ranges once a key log has changed these. */
-function keysTold({ keys, keyLog }, counts) {
+/**
+ * The keys that signed entries or may, the trusted first, with their ranges once a key log has changed these; as lines
+ * too; and a note on the first that nobody trusts.
+ */
+function keysTold({ keys, keyLog, anchored }, counts) {
   const spans = new Map();
   for (const { publicKey, use, fromId, toId } of keys) {
     if (use === 'entry') spans.set(publicKey, [...(spans.get(publicKey) ?? []), [fromId, toId]]);
@@ -652,7 +690,9 @@ function keysTold({ keys, keyLog }, counts) {
     const trusted = [i < spans.size ? 'trusted' : 'not trusted', ranges.map(span).join(' and ')].filter(Boolean);
     return `  key ${fingerprint} ${trusted.join(' ')}, ${entries} entries`;
   });
-  return [told, lines];
+  const stranger = told[spans.size]?.fingerprint;
+  const way = 'if it came by a rotation, give the key log with --key-log.';
+  return [told, lines, [anchored && !keyLog && stranger, `Key ${stranger} is not trusted by the policy; ${way}`]];
 }
 
 /** A line a check: how many entries hold. */
@@ -660,10 +700,12 @@ function checkLines({ anchored, options }, checks, faults, entries) {
   const skipped = { key: !anchored, signature: options.level === 'chain' };
   const held = (check) => entries - (faults[check] ?? 0);
   return checks.map((check) => (skipped[check] ? marked(CHECKS[check][0], null, 'not checked')
-    : marked(CHECKS[check][0], held(check) === entries, `${held(check)}/${entries}`)));
+    : marked(CHECKS[check][0], entries ? held(check) === entries : null, `${held(check)}/${entries}`)));
 }
 
 // --- A chain.
+
+const MAX_AHEAD_MS = 5 * 60 * 1000; // two clocks differ by less
 
 /** Judges a chain and its copies. */
 async function judgeChain(given, session) {
@@ -682,13 +724,24 @@ async function judgeChain(given, session) {
   const fork = forks.length ? Math.min(...forks) : null;
   const repeated = task.options.unique && sound ? findRepeat(task.files[0], task.layer, copies[0].lines) : null;
   if (repeated !== null) lost ??= verdict('TAMPERED', 'unique', repeated);
+  const newest = copies[0].met[Math.max(0, ...task.checkpoints.map(({ size }) => size))];
+  if (task.options.maxAgeMs !== null && newest?.ms > session.nowMs + MAX_AHEAD_MS) {
+    notes = [...notes, 'The newest checkpoint lies in the future by the clock of this machine.'];
+  }
   return { task, copies, sound, fork, repeated, notes, verdict: decide(task, copies, fork, session.nowMs, lost) };
+}
+
+/** What a first line that its table refuses looks like: the name of another chain, or nothing. */
+function otherChain({ origin, files: [file] }, bad) {
+  if (!origin || bad?.offset !== 0 || bad.check !== 'schema') return '';
+  const [line] = readLines(file);
+  return chainOf(Object.keys(GRAMMARS).find((layer) => readLine(line, layer)));
 }
 
 /** The report of a chain: head and root are null when a bad line leaves them without meaning. */
 function reportChain({ task, copies, sound, fork, repeated, notes, verdict: decided }) {
   const [chain, { options }] = [copies[0], task];
-  const [keys, keyLines] = keysTold(task, chain.keys);
+  const [[keys, keyLines, stranger], other] = [keysTold(task, chain.keys), otherChain(task, chain.bad)];
   const members = {
     entries: chain.entries,
     signatures: options.level === 'full' ? chain.entries - (chain.faults.signature ?? 0) : 0,
@@ -701,10 +754,12 @@ function reportChain({ task, copies, sound, fork, repeated, notes, verdict: deci
     anchor: null,
   };
   const met = { true: 'met', false: 'not met', null: 'not compared' };
-  const unique = !sound ? [null, 'not compared'] : [!repeated, repeated ? `repeated at id ${repeated}` : chain.entries];
+  const some = (ok) => (chain.lines ? ok : null); // of no line nothing is checked
+  const whole = [some(!repeated), repeated ? `repeated at id ${repeated}` : chain.entries];
+  const unique = sound ? whole : [null, 'not compared'];
   const lines = [
-    marked('Entries', true, chain.entries),
-    marked('Malformed lines', chain.lines === chain.entries, chain.lines - chain.entries),
+    marked('Entries', some(true), chain.entries),
+    marked('Malformed lines', some(chain.lines === chain.entries), chain.lines - chain.entries),
     ...checkLines(task, Object.keys(CHECKS), chain.faults, chain.entries),
     ...keyLines,
     ...(options.unique ? [marked('Unique ids', ...unique)] : []),
@@ -725,6 +780,10 @@ function reportChain({ task, copies, sound, fork, repeated, notes, verdict: deci
   return makeReport('Chain', task, chain.fileBytes, decided, { members, lines, untold, notes: [
     [options['stop-early'] && !sound, 'Judging stopped at the first bad line; what follows it was not read.'],
     [chain.tornBytes, `${chain.tornBytes} bytes after the last line break are a torn tail, not judged.`],
+    [!chain.lines, 'This chain is empty: nothing was checked.'],
+    [decided.check === 'min-entries', `${chain.lines} entries, at least ${options.minEntries} were asked for.`],
+    stranger,
+    [other, `The policy is for ${task.origin.split('/')[1]}; the first line looks like ${other}.`],
     ...notes.map((note) => [true, note]),
     ...copies.slice(1).map((copy, i) =>
       [true, `${nth(i)} has ${copy.lines} lines, ${copy.bad ? 'some bad' : 'none bad'}; ${compared}.`]),
@@ -747,7 +806,7 @@ function readStart(file, bytes) {
 function judgeAlone(task, line, before, number, offset) {
   const { entry, name, failed } = judgeLine(line, before, task);
   const bad = failed.length ? verdict(name, failed[0], entry?.id ?? number, offset) : null;
-  const [keys, keyLines] = keysTold(task, entry ? { [entry.key]: 1 } : {});
+  const [keys, keyLines, stranger] = keysTold(task, entry ? { [entry.key]: 1 } : {});
   const members = {
     entries: Number(entry !== null),
     signatures: Number(entry !== null && task.options.level === 'full' && !failed.includes('signature')),
@@ -761,13 +820,14 @@ function judgeAlone(task, line, before, number, offset) {
     ...checkLines(task, entry ? ['tenant', 'hash', 'key', 'signature'] : [], faults, 1),
     ...keyLines,
   ];
-  return { entry, bad, members, lines };
+  return { entry, bad, members, lines, stranger };
 }
 
 // --- A state (RF-30): one line of the chain `state`, and what it says of every other chain.
 
 /** Reads a state.json: its line, whether that is ended, and the entry in it, null when its line is not one. */
 function readState(file) {
+  expectSmall(file, 'state');
   const content = readStart(file, MAX_LINE_BYTES + 2);
   const line = content.endsWith('\n') ? content.slice(0, -1) : content;
   return { line, whole: line !== content, entry: readLine(line, 'L1') };
@@ -790,20 +850,23 @@ function compare({ size, rootHash, headHash }, judged) {
 /** Judges a state by itself and against the chains that were given. */
 function reportState(task, judged) {
   const { line, whole } = readState(task.files[0]);
-  const { entry, bad, members, lines } = judgeAlone(task, line, null, null, 0);
+  const { entry, bad, members, lines, stranger } = judgeAlone(task, line, null, null, 0);
   const rows = rowsOf(entry).flatMap((row) => {
-    const word = compare(row, judged.get(placeOf(LAYERS[row.chain], task.tenant)));
-    if (row.rootHash === null && word === 'not given') return []; // nobody misses the chain of the states
-    const ok = { met: true, shorter: false, 'another root or head': false }[word] ?? null;
+    const found = compare(row, judged.get(placeOf(LAYERS[row.chain], task.tenant)));
+    if (row.rootHash === null && found === 'not given') return []; // nobody misses the chain of the states
+    const lost = found === 'not given' && row.size > 0 && task.folder && !task.folder.has(`${row.chain}.jsonl`);
+    const word = lost ? 'not in the folder' : found;
+    const ok = { met: true, shorter: false, 'another root or head': false, 'not in the folder': false }[word] ?? null;
     return [bad ? { ...row, word: 'not compared', ok: null } : { ...row, word, ok }];
   });
   const having = (word) => rows.filter((row) => row.word === word);
   const missing = having('not given').map(({ chain }) => chain).join(', ');
+  const newest = judged.get(placeOf('L1', task.tenant))?.copies[0].lines ?? 0;
   const decided = firstOf([
     [!whole, verdict('TORN_TAIL', 'framing', null, 0)],
     [bad, bad],
     [!task.anchored, verdict('UNANCHORED')],
-    [having('shorter').length, verdict('TRUNCATED', 'state')],
+    [having('shorter').length || having('not in the folder').length, verdict('TRUNCATED', 'state')],
     [having('another root or head').length, verdict('FORKED', 'state')],
   ]);
   return makeReport('State', task, fs.statSync(task.files[0]).size, decided, {
@@ -814,20 +877,25 @@ function reportState(task, judged) {
       '',
       fact('Entry hash', `${members.entryHash ?? 'none'}\n`),
     ],
-    notes: [[missing, `These chains were not given, so their rows were compared with nothing: ${missing}.`]],
+    notes: [
+      stranger,
+      [entry && newest > entry.id, `This is state ${entry?.id}; the chain of states goes on to ${newest}.`],
+      [missing, `These chains were not given, so their rows were compared with nothing: ${missing}.`],
+    ],
   });
 }
 
 // --- A proof of one entry (RF-32): the entry, its path up the tree, and the checkpoint there.
 
-const [PROOF_TITLE, MAX_PROOF_BYTES] = ['c2sp.org/tlog-proof@', 1 << 20];
+const PROOF_TITLE = 'c2sp.org/tlog-proof@';
 const PROOF = new RegExp(
   `^c2sp[.]org/tlog-proof@v1\nextra (${BASE64})\nindex (0|[1-9][0-9]{0,15})\n((?:${BASE64_32}\n){0,63})\n([^]*)$`,
 );
 
 /** Reads a C2SP tlog-proof that carries its line; nothing is judged yet. */
 function readProof(file) {
-  const [, extra = '', index, hashes, note = ''] = PROOF.exec(readStart(file, MAX_PROOF_BYTES)) ?? [];
+  expectSmall(file, 'proof');
+  const [, extra = '', index, hashes, note = ''] = PROOF.exec(readStart(file, BOUNDS.proof)) ?? [];
   const exact = bytesOf(extra).toString('base64') === extra && NOTE.test(note) && Number(index) < Number(TOP);
   expect(exact, `${file}: it is not a proof of one entry, c2sp.org/tlog-proof@v1 with the line as extra`);
   const path = hashes.split('\n').slice(0, -1).map((hash) => bytesOf(hash).toString('latin1'));
@@ -855,7 +923,8 @@ function reportProof(task) {
   const [number, signed] = [leaf + 1, Boolean(task.anchored && task.origin)];
   const { size, root } = signed ? readNote(task.files[0], note, task) : headOf(note);
   const first = number === 1 && line.startsWith('{"id":1,'); // whose link can be checked
-  const { entry, bad, members, lines } = judgeAlone(task, line, first ? genesis(task.origin) : null, number, null);
+  const before = first ? genesis(task.origin) : null;
+  const { entry, bad, members, lines, stranger } = judgeAlone(task, line, before, number, null);
   const reached = leadsTo(root, sha256(`\x00${line}`, 'latin1'), leaf, size, steps);
   const inclusion = reached && entry?.id === number;
   const decided = firstOf([
@@ -876,7 +945,7 @@ function reportProof(task) {
     untold: [
       [!signed, "No policy named the origin and a checkpoint key: the checkpoint's signature was not checked."],
     ],
-    notes: [[true, 'This is about one entry: nothing is said of the entries around it.']],
+    notes: [stranger, [true, 'This is about one entry: nothing is said of the entries around it.']],
   });
 }
 
@@ -887,7 +956,8 @@ const POLL_MS = 200;
 /** Judges a file and what is appended to it, until a line is bad, the file is cut or exchanged, or a signal comes. */
 async function follow(began, session) {
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => { session.stopped = true; });
-  const [[file], notes] = [began.files, []];
+  const [file] = began.files;
+  const notes = ['Lines that were judged are not read again: a change in place after that is not seen.'];
   let [task, reader, found, lost, inode] = [{ ...began }, readerOf(file), noFindings(), null, fs.statSync(file).ino];
   for (;;) {
     const { size, ino } = fs.statSync(file, { throwIfNoEntry: false }) ?? { size: 0, ino: inode };
@@ -954,7 +1024,7 @@ function findRepeat(file, layer, lines) {
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const VALUES = { // what each option takes, in words too
-  policy: [/^/], 'key-log': [/^/], checkpoint: [/^/],
+  policy: [/./s, 'takes a path'], 'key-log': [/./s, 'takes a path'], checkpoint: [/./s, 'takes a path'],
   level: [/^(?:chain|full)$/, 'is chain or full'],
   layer: [new RegExp(`^(?:${Object.keys(GRAMMARS).join('|')})$`), `is one of ${Object.keys(GRAMMARS).join(' ')}`],
   'min-entries': [/^[0-9]{1,15}$/, 'takes a whole number'],
@@ -974,7 +1044,8 @@ function readOptions(args) {
   for (const [name, [pattern, words]] of Object.entries(VALUES)) {
     for (const value of values[name] ?? []) expect(pattern.test(value), `--${name} ${words}, not ${value}`);
   }
-  expect(inputs.length, 'give a chain, a tlog-proof, a state.json, or their folder');
+  const named = inputs.length && inputs.every(Boolean);
+  expect(named, 'give a chain, a tlog-proof, a state.json, or their folder; no path is empty');
   const last = (name, otherwise) => values[name]?.at(-1) ?? otherwise;
   const age = last('max-age', null);
   return {
@@ -985,28 +1056,50 @@ function readOptions(args) {
   };
 }
 
-const isFolder = (place) => Boolean(fs.statSync(place, { throwIfNoEntry: false })?.isDirectory());
+/** Whether there is a folder of that name. */
+function isFolder(place) {
+  try {
+    return fs.statSync(place).isDirectory();
+  } catch { // whatever it is, its reading will say
+    return false;
+  }
+}
 
-/** Tells chains, states, proofs and folders apart. */
-function readInputs(given) {
-  const inputs = { chains: [], states: [], proofs: [], several: false };
-  for (const place of given) {
-    if (isFolder(place)) {
-      const inner = path.join(place, 'chains');
-      const home = isFolder(inner) ? inner : place;
-      const files = Object.keys(LAYERS).map((chain) => path.join(home, `${chain}.jsonl`)).filter(fs.existsSync);
-      const states = [path.join(place, 'state.json')].filter(fs.existsSync);
-      const found = files.length + states.length;
-      expect(found, `${place}: there is no chain in this folder, no file such as decisions.jsonl`);
-      inputs.chains.push(...files);
-      inputs.states.push(...states);
-      inputs.several = true;
-    } else if (path.extname(place) === '.json') inputs.states.push(place);
-    else {
-      const proof = fs.statSync(place).isFile() && readStart(place, PROOF_TITLE.length) === PROOF_TITLE;
-      inputs[proof ? 'proofs' : 'chains'].push(place);
+/** Adds what lies in a ledger's folder, and takes down what in it is not looked at. */
+function readFolder(place, inputs) {
+  const inner = `${place}/chains`;
+  const home = isFolder(inner) ? inner : place;
+  const [top, names] = [fs.readdirSync(place), fs.readdirSync(home)];
+  const chains = Object.keys(LAYERS).map((chain) => `${chain}.jsonl`).filter((name) => names.includes(name));
+  const states = top.includes('state.json') ? [`${place}/state.json`] : [];
+  expect(chains.length + states.length, `${place}: there is no chain in this folder, no file such as decisions.jsonl`);
+  const seen = new Set([...chains.map((name) => `${home}/${name}`), ...states, inner === home ? inner : '']);
+  for (const folder of new Set([place, home])) {
+    for (const name of folder === home ? names : top) {
+      const [found, shown] = [`${folder}/${name}`, folder === place ? name : `chains/${name}`];
+      if (seen.has(found)) continue;
+      if (isFolder(found)) inputs.folders.push(shown);
+      else if (name.endsWith('.jsonl')) inputs.strays.push(shown);
     }
   }
+  inputs.chains.push(...chains.map((name) => `${home}/${name}`));
+  inputs.states.push(...states.map((file) => [file, new Set(names)]));
+}
+
+/** Tells chains, states (with the names beside them in a folder), proofs and folders apart. */
+function readInputs(given) {
+  const inputs = { chains: [], states: [], proofs: [], strays: [], folders: [], several: false };
+  for (const place of given) {
+    if (isFolder(place)) {
+      readFolder(place, inputs);
+      inputs.several = true;
+    } else if (path.extname(place) === '.json') inputs.states.push([place, null]);
+    else {
+      expectFile(place);
+      inputs[readStart(place, PROOF_TITLE.length) === PROOF_TITLE ? 'proofs' : 'chains'].push(place);
+    }
+  }
+  inputs.chains.forEach(expectFile);
   return inputs;
 }
 
@@ -1030,7 +1123,7 @@ function makeTask(files, [layer, tenant], policies, options, meant) {
     (meant && policies.length === 1 ? policies[0] : undefined);
   const keys = options['trusted-key'].map((publicKey) => ({ publicKey, use: 'entry', fromId: 1, toId: null }));
   const task = {
-    files, options, layer, tenant, origin: '', keyLog: false, checkpoints: [], sizes: new Set(), rings: {},
+    files, options, layer, tenant, origin: '', keyLog: false, told: [], checkpoints: [], sizes: new Set(), rings: {},
     unfit: Boolean(policies.length && !policy), keys: [...(policy?.keys ?? []), ...keys],
   };
   if (policy) {
@@ -1061,9 +1154,9 @@ function chainTasks(files, policies, options) {
 }
 
 /** Puts a state and its policy together. */
-function stateTask(file, policies, options) {
-  const tenant = readState(file).entry?.tenant ?? '-';
-  return makeTask([file], ['L1', tenant], policies, { ...options, layer: '' }, policies[0]?.chain === 'state');
+function stateTask([file, folder], policies, options) {
+  const [tenant, meant] = [readState(file).entry?.tenant ?? '-', policies[0]?.chain === 'state'];
+  return { ...makeTask([file], ['L1', tenant], policies, { ...options, layer: '' }, meant), folder };
 }
 
 /** Puts a proof of one entry and its policy together. */
@@ -1078,11 +1171,17 @@ function proofTask(file, policies, options) {
 
 /** Leads every task's keys on by the key log, and gives each chain its checkpoints. */
 async function addEvidence(tasks, chains, options, session) {
+  for (const file of options.checkpoint) expectSmall(file, 'checkpoint');
   const notes = new Map(options.checkpoint.map((file) => [file, fs.readFileSync(file, 'latin1')]));
-  const [log, anchored] = [options.keyLog, tasks.filter((task) => task.anchored)];
+  const [log, anchored, groups] = [options.keyLog, tasks.filter((task) => task.anchored), new Map()];
   const rooted = log === undefined || anchored.length;
   expect(rooted, '--key-log leads on from the keys of a policy or a trusted key; give one of these too');
-  if (log !== undefined) for (const task of anchored) await followKeyLog(log, task, notes, session);
+  if (log !== undefined) expectFile(log);
+  for (const task of log === undefined ? [] : anchored) { // once for each policy
+    const policy = JSON.stringify([keyLogOf(task), task.tenant, task.keys]);
+    groups.set(policy, [...(groups.get(policy) ?? []), task]);
+  }
+  for (const group of groups.values()) await followKeyLog(log, group, notes, session);
   const logs = log === undefined ? [] : tasks.map(keyLogOf);
   for (const [file, note] of notes) {
     const fit = chains.filter(({ origin }) => origin === logOf(note));
@@ -1099,9 +1198,10 @@ async function answer(options, session) {
   const single = inputs.chains.length === 1 && !inputs.states.length && !inputs.proofs.length;
   expect(!options.follow || single, '--follow watches one chain file; give that alone');
   expect(!options.minEntries || chains.length === 1, '--min-entries counts the entries of one chain; give that alone');
-  const states = inputs.states.map((file) => stateTask(file, policies, options));
+  const states = inputs.states.map((given) => stateTask(given, policies, options));
   const proofs = inputs.proofs.map((file) => proofTask(file, policies, options));
-  await addEvidence([...chains, ...states, ...proofs], chains, options, session);
+  const tasks = [...chains, ...states, ...proofs];
+  await addEvidence(tasks, chains, options, session);
   const places = new Map(chains.map((task) => [placeOf(task.layer, task.tenant), task]));
   for (const { files: [file], tenant } of states) {
     for (const { chain, size } of rowsOf(readState(file).entry)) {
@@ -1115,20 +1215,30 @@ async function answer(options, session) {
     ...states.map((task) => reportState(task, judged)),
     ...proofs.map(reportProof),
   ];
-  return { reports, several: inputs.several || reports.length > 1 };
+  const [strays, folders] = [listed(inputs.strays), listed(inputs.folders)];
+  const used = new Set(tasks.map(({ origin }) => origin));
+  const idle = listed(policies.map(({ origin }) => origin).filter((origin) => !used.has(origin)));
+  const notes = [
+    [strays, `These files are named after no chain and were not judged: ${strays}.`],
+    [folders, `These folders were not looked into: ${folders}.`],
+    [idle, `These policies are for nothing that was given: ${idle}.`],
+  ].filter(([some]) => some).map(([, note]) => note);
+  return { reports, notes, several: inputs.several || reports.length > 1 };
 }
 
 /** The verdict over several reports, the worst of theirs, as JSON and as a page. */
-function overall(reports) {
+function overall(reports, notes) {
   const exit = [1, 5, 4, 8, 9, 6, 7, 3, 0].find((code) => reports.some(({ report }) => report.exit === code));
   const text = [
     ...reports.map((one) => one.text),
     'OVERALL\n',
     ...reports.map(({ name, report }) => `  ${report.verdict.padEnd(12)}exit ${report.exit}  ${name}`),
     `\nOVERALL VERDICT   ${EXITS[exit]} (exit ${exit}), ${reports.length} reports\n`,
+    ...notes.map((note) => `Note: ${note}`),
+    ...(notes.length ? [''] : []),
   ];
   const list = reports.map(({ name, report }) => ({ input: name, ...report }));
-  return { report: { verdict: EXITS[exit], exit, reports: list }, text: text.join('\n') };
+  return { report: { verdict: EXITS[exit], exit, reports: list, notes }, text: text.join('\n') };
 }
 
 /** Shows how far the reading is, five times a second, when a person watches. */
@@ -1149,8 +1259,8 @@ export async function run(args, nowMs, workers = null, tell = () => {}, show = (
     const options = readOptions(args);
     if (options.help) return outcome(0, /(?<=\/\*\n)[^]*?(?=\*\/)/.exec(fs.readFileSync(SELF, 'utf8'))[0]);
     if (options.version) return outcome(0, banner());
-    const { reports, several } = await answer({ ...options, workers: workers ?? options.workers }, session);
-    const { report, text } = several ? overall(reports) : reports[0];
+    const { reports, notes, several } = await answer({ ...options, workers: workers ?? options.workers }, session);
+    const { report, text } = several ? overall(reports, notes) : reports[0];
     return { ...outcome(report.exit, options.json ? `${JSON.stringify(report)}\n` : text), judged: true };
   } catch (error) {
     if (!(error instanceof UsageError) && !error.syscall && !error.code?.startsWith('ERR_PARSE_ARGS')) throw error;
@@ -1160,16 +1270,28 @@ export async function run(args, nowMs, workers = null, tell = () => {}, show = (
   }
 }
 
+/** Writes all of a text; false when that cannot be. */
+const deliver = (stream, text) => new Promise((resolve) => {
+  stream.on('error', () => resolve(false));
+  try {
+    stream.write(text, (error) => resolve(!error));
+  } catch {
+    resolve(false);
+  }
+});
+
 if (!isMainThread && workerData?.receipts) {
   const { task, buffers: shared } = workerData.receipts;
   const buffers = shared.map(({ buffer }) => Buffer.from(buffer)); // they come as arrays over the same memory
   parentPort.on('message', (block) => parentPort.postMessage(judgeBlock(buffers, block, task)));
 } else if (isMainThread && process.argv[1] && fs.realpathSync(process.argv[1]) === SELF) {
-  process.on('uncaughtException', (error) => { console.error(error); process.exit(2); }); // 1 would say TAMPERED
-  const tell = (words) => process.stderr.write(words);
-  run(process.argv.slice(2), Date.now(), null, tell, process.stderr.isTTY ? tell : undefined).then((outcome) => {
-    process.stderr.write((outcome.judged ? banner() : '') + outcome.stderr);
-    process.stdout.write(outcome.stdout);
-    process.exitCode = outcome.exit;
+  const fail = (error) => deliver(process.stderr, `${error.stack}\n`).then(() => process.exit(2)); // 1 says TAMPERED
+  process.on('uncaughtException', fail);
+  const tell = (words) => deliver(process.stderr, words); // and whether that succeeds changes nothing
+  run(process.argv.slice(2), Date.now(), null, tell, process.stderr.isTTY ? tell : undefined).then(async (outcome) => {
+    await tell((outcome.judged ? banner() : '') + outcome.stderr);
+    const delivered = await deliver(process.stdout, outcome.stdout);
+    process.exitCode = delivered ? outcome.exit : 2;
+    if (!delivered) await tell('verify: the report could not be written\n');
   });
 }

@@ -21,11 +21,12 @@ import time
 import traceback
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import chain as chained
 from itertools import pairwise
 from pathlib import Path
 from stat import S_ISREG
@@ -332,12 +333,42 @@ class TrustedKey(NamedTuple):
     from_id: int = 1
     to_id: int | None = None
 
-    def may_sign(self, use: str, number: int) -> bool:
-        """Say whether this is a key for that use, at that id or size of a checkpoint."""
-        return self.use == use and self.from_id <= number and (self.to_id is None or number <= self.to_id)
+    def covers(self, number: int) -> bool:
+        """Say whether this is a key at that id, or size of a checkpoint."""
+        return self.from_id <= number and (self.to_id is None or number <= self.to_id)
 
 
-Ring = list[TrustedKey]
+class Ring:
+    """Whom a chain trusts, found by key and use, so that a long key log is not searched whole for each event."""
+
+    def __init__(self, keys: Iterable[TrustedKey] = ()) -> None:
+        """Take the keys in their order."""
+        self.spans: dict[tuple[bytes, str], list[tuple[int, TrustedKey]]] = {}
+        self.added = 0
+        for key in keys:
+            self.add(key)
+
+    def __iter__(self) -> Iterator[TrustedKey]:
+        """Give the keys in the order in which they came."""
+        return (key for _, key in sorted(chained.from_iterable(self.spans.values())))
+
+    def of(self, key: bytes, use: str) -> list[TrustedKey]:
+        """Give the ranges of a key for a use."""
+        return [known for _, known in self.spans.get((key, use), ())]
+
+    def add(self, key: TrustedKey) -> None:
+        """Trust a key from now on."""
+        self.added += 1
+        self.spans.setdefault((key.key, key.use), []).append((self.added, key))
+
+    def end(self, key: bytes, use: str, at: int) -> None:
+        """Let every range of a key for a use end before an id, or where it ended before."""
+        spans = self.spans.pop((key, use), ())
+        last = [(n, known, at - 1 if known.to_id is None else min(known.to_id, at - 1)) for n, known in spans]
+        if kept := [(n, known._replace(to_id=to_id)) for n, known, to_id in last if known.from_id < at]:
+            self.spans[key, use] = kept
+
+
 Place = tuple[str, bytes]  # layer and tenant
 Words = list[str]
 
@@ -351,13 +382,15 @@ class Case:
     tenant: bytes
     options: argparse.Namespace
     origin: str = ""
-    keys: Ring = field(default_factory=list)
+    keys: Ring = field(default_factory=Ring)
     anchored: bool = False  # some key was given from outside; a key log may leave none of them
     unfit: bool = False  # policies were given, and none is for this chain
     key_log: bool = False
+    told: Words = field(default_factory=list)  # what is to be said of the key log
     checkpoints: list[tuple[int, bytes]] = field(default_factory=list)  # size and root
     sizes: set[int] = field(default_factory=set)  # where root, time and head are to be noted
     rings: dict[str, Ring] = field(default_factory=dict)  # of a key log: the keys of other chains, by chain
+    beside: set[str] | None = None  # of a state in a folder: the names of the files there
 
     def add_checkpoint(self, name: object, note: bytes) -> None:
         """Take a checkpoint as evidence; raises UsageError when it is none."""
@@ -399,9 +432,7 @@ def keys_are_held(body: bytes) -> bool:
 
 def is_trusted(case: Case, key: bytes, *ids: int) -> bool:
     """Say whether a key may sign the entries with those ids, and so between them; with no key UNANCHORED says so."""
-    return not case.anchored or any(
-        known.key == key and all(known.may_sign("entry", number) for number in ids) for known in case.keys
-    )
+    return not case.anchored or any(all(map(known.covers, ids)) for known in case.keys.of(key, "entry"))
 
 
 CHECKS: dict[str, tuple[str, Callable[[Any, Entry | None, Case], bool]]] = {  # what a page calls it, when all rows hold
@@ -443,20 +474,16 @@ def judge_line(line: bytes, before: Entry | None, case: Case) -> tuple[Entry | N
     return entry, "FORKED" if before and entry.id == before.id else "TAMPERED", failed
 
 
-def ring_after(ring: Ring, event: dict[str, Any], chain: str) -> Ring:
-    """Give whom a chain trusts after one more event of the key log; no range ever becomes wider (RF-28)."""
+def ring_after(ring: Ring, event: dict[str, Any], chain: str) -> None:
+    """Change whom a chain trusts by one more event of the key log; no range ever becomes wider (RF-28)."""
     at = next((row["atId"] for row in event["chains"] if row["chain"] == chain), 1)
     use, new, old = event["use"], event["publicKey"].encode(), (event["previousKey"] or "").encode()
-    trusted = any(known.key == old and known.may_sign(use, at) for known in ring)
-    if event["event"] == "created" or (event["event"] == "rotated" and not trusted):
-        return ring
-    kept, ends = [], old or new
-    for known in ring:
-        if (known.key, known.use) != (ends, use):
-            kept.append(known)
-        elif known.from_id < at:  # else nothing is left of it
-            kept.append(known._replace(to_id=at - 1 if known.to_id is None else min(known.to_id, at - 1)))
-    return [*kept, TrustedKey(new, use, at)] if old else kept
+    ends = [known.to_id for known in ring.of(old, use) if known.covers(at)]
+    if event["event"] == "created" or (event["event"] == "rotated" and not ends):
+        return
+    ring.end(old or new, use, at)
+    if old:
+        ring.add(TrustedKey(new, use, at, None if None in ends else max(end for end in ends if end)))
 
 
 class Verdict(NamedTuple):
@@ -635,8 +662,9 @@ def judge_by_line(data: bytes, block: Block, entry: Entry | None, case: Case) ->
             found.bad = found.bad or Verdict(name, failed[0], entry.id if entry else number, offset)
         elif entry and case.layer == "L3":  # each event decides whose line may be next
             event = json.loads(entry.body)
-            case.keys = ring_after(case.keys, event, "keys")
-            case.rings.update((chain, ring_after(ring, event, chain)) for chain, ring in case.rings.items())
+            ring_after(case.keys, event, "keys")
+            for chain, ring in case.rings.items():
+                ring_after(ring, event, chain)
         found.leaves.append(sha256(b"\x00" + line))
         found.marks.append(Mark(entry.ms, entry.hash) if entry else Mark(0, b""))
         offset, found.lines = offset + len(line) + 1, found.lines + 1
@@ -685,8 +713,7 @@ def examine(reader: Reader, case: Case, found: Findings, run: "Run") -> None:
     cannot be read.
     """
     status, asked, window = reader.path.stat(), case.options.workers, deque[Future[Findings]]()
-    alone = case.layer == "L3" or not S_ISREG(status.st_mode)
-    alone = alone or not (asked or status.st_size - reader.offset >= PARALLEL_BYTES)
+    alone = case.layer == "L3" or not (asked or status.st_size - reader.offset >= PARALLEL_BYTES)
     workers = 1 if alone else asked or os.cpu_count() or 1
 
     def enough() -> bool:
@@ -743,13 +770,40 @@ class UsageError(Exception):
     """Something given cannot be used; the message says what and why."""
 
 
+MAX_SIGNATURES = 16
+BOUNDS = {"policy": 1 << 20, "checkpoint": 64 << 10, "proof": 256 << 10, "state": 66 << 10}
+
+
+def check_file(given: str | Path, kind: str = "") -> Path:
+    """Give the path of a regular file, not larger than its kind can be; raises UsageError, or OSError.
+
+    A pipe would be read once only, and look empty the second time.
+    """
+    status, limit = os.stat(given), BOUNDS.get(kind)  # noqa: PTH116 - a Path would forget that it ended in a slash
+    if not S_ISREG(status.st_mode):
+        raise UsageError(f"{given} is not a regular file; save it to one first.")
+    if limit is not None and status.st_size > limit:
+        raise UsageError(f"{given} has {status.st_size} bytes; a {kind} has at most {limit}.")
+    return Path(given)
+
+
+def printable(text: str) -> str:
+    """Give text from outside as it may be printed."""
+    return re.sub("[^ -~]", "?", text)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Give names as one list that may be printed."""
+    return ", ".join(sorted(map(printable, names)))
+
+
 class Policy(NamedTuple):
     """Whom one chain trusts (RF-18)."""
 
     origin: str
     chain: str
     tenant: str
-    keys: Ring
+    keys: list[TrustedKey]
 
     @property
     def place(self) -> Place:
@@ -759,7 +813,7 @@ class Policy(NamedTuple):
 
 def read_policy(file: Path) -> Policy:
     """Read a policy; raises UsageError for anything but exactly one."""
-    text = file.read_bytes().decode(errors="replace")
+    text = check_file(file, "policy").read_bytes().decode(errors="replace")
     try:
         policy = json.loads(
             text, parse_constant=int, object_pairs_hook=lambda m: dict(m) if len(dict(m)) == len(m) else 0
@@ -789,37 +843,52 @@ def read_note(name: object, note: bytes, case: Case) -> tuple[int, bytes]:
         raise UsageError(f"{name}: it is not a signed checkpoint of {case.origin or 'a log that a policy names'}")
     ours = [line.split(b" ")[2] for line in lines.split(b"\n")[:-1] if line.split(b" ")[1] == log]
     holds = []
-    for key in (binascii.a2b_base64(k.key) for k in case.keys if k.may_sign("checkpoint", max(int(size), 1))):
+    for key in (binascii.a2b_base64(k.key) for k in case.keys if k.use == "checkpoint" and k.covers(max(int(size), 1))):
         blobs = [blob for blob in map(binascii.a2b_base64, ours) if blob[:4] == sha256(log + b"\n\x01" + key)[:4]]
+        if len(blobs) > MAX_SIGNATURES:
+            raise UsageError(f"{name}: more than {MAX_SIGNATURES} of its lines are for one key")
         holds += [ed25519_holds(key, text, blob[4:]) for blob in blobs]
     if not holds or not all(holds):
         raise UsageError(f"{name}: no checkpoint key of the policy signed it")
     return head_of(note)
 
 
-def follow_key_log(file: Path, case: Case, notes: dict[str, bytes], run: "Run") -> None:
-    """Lead a chain's keys on by the key log, once that passes by itself under the same policy (RF-28, RF-29)."""
-    chain, origin = CHAINS.get(case.layer, ""), re.sub("/.*/", "/keys/", case.origin)
+def follow_key_log(file: Path, cases: list[Case], notes: dict[str, bytes], run: "Run") -> None:
+    """Lead the keys of chains under one policy on by the key log, once that passes by itself (RF-28, RF-29)."""
+    first, keys, found = cases[0], [*cases[0].keys], Findings()
+    origin = key_log_of(first)
     plain = {"level": "full", "stop_early": False, "max_age": None, "min_entries": 0}
-    options = argparse.Namespace(**{**vars(case.options), **plain})
+    options = argparse.Namespace(**{**vars(first.options), **plain})
     ours = {name: note for name, note in notes.items() if origin and log_of(note) == origin}
-    log = Case([file], "L3", case.tenant, options, origin, case.keys, anchored=True)
+    log = Case([file], "L3", first.tenant, options, origin, Ring(keys), anchored=True)
     for held in [{}, ours] if ours else [{}]:  # the second time under what the whole log leaves (RF-29)
         for name, note in held.items():
             log.add_checkpoint(name, note)
-        log.keys, log.rings, found = endless(case.keys), {chain: case.keys}, Findings()
+        log.keys, found = Ring(endless(keys)), Findings()
+        log.rings = {CHAINS.get(case.layer, ""): Ring(keys) for case in cases}
         examine(Reader(file), log, found, run)
         verdict = decide(log, [found], None, 0)
         if verdict.name != "PASS":
             where = f", id {verdict.id}" if verdict.id else ""
             where += f", check {verdict.check}" if verdict.check else ""
             raise UsageError(f"{file}: this key log is no evidence, its verdict is {verdict.name}{where}")
-    case.key_log, case.keys = True, log.rings[chain]
+    if found.last is None:
+        raise UsageError(f"{file}: this key log is no evidence, it holds no events")
+    told = [f"Key log {printable(file.name)}: {found.lines} entries, head {found.last.hash.decode()}."]
+    if not ours:
+        told.append("No checkpoint of the key log was given: a rotation or revocation cut from its end cannot be seen.")
+    for case in cases:
+        case.key_log, case.keys, case.told = True, log.rings[CHAINS.get(case.layer, "")], told
 
 
-def endless(ring: Ring) -> Ring:
+def key_log_of(case: Case) -> str:
+    """Give the origin of the key log beside a chain, empty without an origin."""
+    return re.sub("/.*/", "/keys/", case.origin)
+
+
+def endless(keys: Iterable[TrustedKey]) -> list[TrustedKey]:
     """Give the keys a key log starts from: a policy's ranges for entries are about its own chain (RF-29)."""
-    return [TrustedKey(key.key, key.use) if key.use == "entry" else key for key in ring]
+    return [TrustedKey(key.key, key.use) if key.use == "entry" else key for key in keys]
 
 
 def log_of(note: bytes) -> str:
@@ -900,11 +969,12 @@ def make_report(
     all_notes = [
         (not case.anchored, "No key was given from outside: anyone can write a chain that carries its own key."),
         (case.unfit, "None of the policies given is for this chain."),
+        *((True, note) for note in case.told),
         *notes[0],
         (case.options.level == "chain", "Level chain does not check signatures: a forged one passes unseen."),
         *notes[1],
     ]
-    name, code = re.sub("[^ -~]", "?", case.files[0].name), EXITS.index(verdict.name)
+    name, code = printable(case.files[0].name), EXITS.index(verdict.name)
     place = {"id": verdict.id, "check": verdict.check, "offset": verdict.offset}
     data = {"verdict": verdict.name, "exit": code, **place, **told}
     data["notes"] = [note for holds, note in all_notes if holds]
@@ -923,8 +993,11 @@ def make_report(
     return Report(name, data, "\n".join(lines))
 
 
-def keys_told(case: Case, counts: Counter[bytes]) -> tuple[list[dict[str, Any]], Words]:
-    """Give the keys that signed entries or may, the trusted first; with their ranges once a key log changed these."""
+def keys_told(case: Case, counts: Counter[bytes]) -> tuple[list[dict[str, Any]], Words, tuple[object, str]]:
+    """Give the keys that signed entries or may, the trusted first, with their ranges once a key log changed these.
+
+    They come as JSON and as lines, and with a note on the first that nobody trusts.
+    """
     spans: dict[bytes, list[tuple[int, int | None]]] = {}
     for key, use, start, end in case.keys:
         if use == "entry":
@@ -936,7 +1009,10 @@ def keys_told(case: Case, counts: Counter[bytes]) -> tuple[list[dict[str, Any]],
         span = " and ".join(f"from {start} on" if end is None else f"from {start} to {end}" for start, end in ranges)
         keys.append(told | ({"ranges": ranges} if case.key_log else {}))
         lines.append(f"  key {told['fingerprint']} {known}{span and ' '}{span}, {counts[key]} entries")
-    return keys, lines
+    stranger = keys[len(spans)]["fingerprint"] if len(keys) > len(spans) else ""
+    way = "if it came by a rotation, give the key log with --key-log."
+    note = f"Key {stranger} is not trusted by the policy; {way}"
+    return keys, lines, (case.anchored and not case.key_log and stranger, note)
 
 
 def checks_told(case: Case, checks: Sequence[str], faults: Counter[str], entries: int) -> Words:
@@ -945,7 +1021,7 @@ def checks_told(case: Case, checks: Sequence[str], faults: Counter[str], entries
     return [
         marked(CHECKS[check][0], None, "not checked")
         if skipped.get(check)
-        else marked(CHECKS[check][0], not faults[check], f"{entries - faults[check]}/{entries}")
+        else marked(CHECKS[check][0], not faults[check] if entries else None, f"{entries - faults[check]}/{entries}")
         for check in checks
     ]
 
@@ -954,6 +1030,7 @@ def checks_told(case: Case, checks: Sequence[str], faults: Counter[str], entries
 
 
 ORDINALS = {2: "The second copy", 3: "The third copy"}
+MAX_AHEAD_MS = 5 * 60 * 1000  # two clocks differ by less
 
 
 @dataclass
@@ -967,6 +1044,7 @@ class Judged:
     lost: Verdict | None = None  # what was seen of the whole file
     notes: Words = field(default_factory=list)
     verdict: Verdict = PASS
+    stranger: tuple[object, str] = (False, "")  # a note on the first key that nobody trusts
 
     @property
     def sound(self) -> bool:
@@ -980,7 +1058,7 @@ def judge_chain(case: Case, run: "Run") -> Judged:
     if case.options.follow:
         judged = follow(case, run)
     else:
-        cases = [replace(case) for _ in case.files]  # a key log changes its case's keys
+        cases = [replace(case, keys=Ring(case.keys)) for _ in case.files]  # a key log changes its case's keys
         judged = Judged(cases[0], [Findings() for _ in case.files])
         for each, name, found in zip(cases, case.files, judged.copies, strict=True):
             examine(Reader(name), each, found, run)
@@ -990,14 +1068,25 @@ def judge_chain(case: Case, run: "Run") -> Judged:
         judged.repeated = find_repeat(file, case.layer)
     if judged.repeated and not judged.lost:
         judged.lost = Verdict("TAMPERED", "unique", judged.repeated)
+    newest = judged.copies[0].met.get(max((size for size, _ in case.checkpoints), default=0))
+    if case.options.max_age is not None and newest and newest.ms > run.now_ms + MAX_AHEAD_MS:
+        judged.notes.append("The newest checkpoint lies in the future by the clock of this machine.")
     judged.verdict = decide(judged.case, judged.copies, judged.fork, run.now_ms, judged.lost)
     return judged
+
+
+def other_chain(case: Case, bad: Verdict | None) -> str:
+    """Give the name of the chain that a first line which its table refuses looks like; empty when it is none."""
+    if not case.origin or not bad or (bad.offset, bad.check) != (0, "schema"):
+        return ""
+    line = next(lines_of(case.files[0]))
+    return next((CHAINS[layer] for layer in GRAMMARS if read_line(line, layer)), "")
 
 
 def report_chain(judged: Judged) -> Report:
     """Write the report of a chain: head and root are None when a bad line leaves them without meaning."""
     case, chain, sound, options = judged.case, judged.copies[0], judged.sound, judged.case.options
-    keys, key_lines = keys_told(case, chain.keys)
+    keys, key_lines, judged.stranger = keys_told(case, chain.keys)
     members: dict[str, Any] = {
         "entries": chain.entries,
         "signatures": chain.entries - chain.faults["signature"] if options.level == "full" else 0,
@@ -1012,10 +1101,11 @@ def report_chain(judged: Judged) -> Report:
     malformed = chain.lines - chain.entries
     unique: tuple[bool | None, object] = (None, "not compared") if not sound else (True, chain.entries)
     unique = (False, f"repeated at id {judged.repeated}") if judged.repeated else unique
+    unique = unique if chain.lines else (None, unique[1])  # of no line nothing is checked
     met = {True: "met", False: "not met", None: "not compared"}
     lines = [
-        fact("Entries", f"ok    {chain.entries}"),
-        marked("Malformed lines", not malformed, malformed),
+        marked("Entries", True if chain.lines else None, chain.entries),
+        marked("Malformed lines", not malformed if chain.lines else None, malformed),
         *checks_told(case, tuple(CHECKS), chain.faults, chain.entries),
         *key_lines,
         *([marked("Unique ids", *unique)] if options.unique else []),
@@ -1037,14 +1127,19 @@ def report_chain(judged: Judged) -> Report:
 
 def chain_notes(judged: Judged) -> Notes:
     """Say what a person must know of how a chain, its tail and its copies were read."""
-    torn, sound = judged.copies[0].torn_bytes, judged.sound
+    case, chain, sound = judged.case, judged.copies[0], judged.sound
+    torn, lines, least, other = chain.torn_bytes, chain.lines, case.options.min_entries, other_chain(case, chain.bad)
     compared = "not compared" if not sound else f"they differ at id {judged.fork}" if judged.fork else "they agree"
     notes = [
         (
-            judged.case.options.stop_early and not sound,
+            case.options.stop_early and not sound,
             "Judging stopped at the first bad line; what follows it was not read.",
         ),
         (torn, f"{torn} bytes after the last line break are a torn tail, not judged."),
+        (not lines, "This chain is empty: nothing was checked."),
+        (judged.verdict.check == "min-entries", f"{lines} entries, at least {least} were asked for."),
+        judged.stranger,
+        (other, f"The policy is for {''.join(case.origin.split('/')[1:2])}; the first line looks like {other}."),
         *((True, note) for note in judged.notes),
     ]
     for number, copy in enumerate(judged.copies[1:], 2):
@@ -1055,14 +1150,17 @@ def chain_notes(judged: Judged) -> Notes:
 
 # --- An entry that stands alone: in a state, or in a proof.
 
-Alone = tuple[Entry | None, Verdict | None, dict[str, Any], Words]  # with the verdict when it fails, JSON and page
+Note = tuple[object, str]  # what must hold for it to be said
+Alone = tuple[
+    Entry | None, Verdict | None, dict[str, Any], Words, Note
+]  # with the verdict when it fails, JSON and page
 
 
 def judge_alone(case: Case, line: bytes, before: Entry | None, number: int | None, offset: int | None) -> Alone:
     """Judge an entry; a verdict speaks of that id, when the line has none, and of that offset."""
     entry, name, failed = judge_line(line, before, case)
     bad = Verdict(name, failed[0], entry.id if entry else number, offset) if failed else None
-    keys, key_lines = keys_told(case, Counter([entry.key] if entry else []))
+    keys, key_lines, stranger = keys_told(case, Counter([entry.key] if entry else []))
     members = {
         "entries": int(entry is not None),
         "signatures": int(entry is not None and case.options.level == "full" and "signature" not in failed),
@@ -1073,7 +1171,7 @@ def judge_alone(case: Case, line: bytes, before: Entry | None, number: int | Non
     read = f"id {entry.id}, recorded {members['recordedAt']}" if entry else failed[0]
     checks = ("tenant", "hash", "key", "signature") if entry else ()
     lines = [marked("Entry", entry is not None, read), *checks_told(case, checks, Counter(failed), 1), *key_lines]
-    return entry, bad, members, lines
+    return entry, bad, members, lines, stranger
 
 
 # --- A state (RF-30): one line of the chain `state`, and what it says of every other chain.
@@ -1081,7 +1179,7 @@ def judge_alone(case: Case, line: bytes, before: Entry | None, number: int | Non
 
 def read_state(file: Path) -> tuple[bytes, Entry | None]:
     """Read state.json and the entry in it, None when its line is not one."""
-    with file.open("rb") as opened:
+    with check_file(file, "state").open("rb") as opened:
         content = opened.read(MAX_LINE_BYTES + 2)
     return content, read_line(content.removesuffix(b"\n"), "L1")
 
@@ -1105,37 +1203,48 @@ def compare(row: dict[str, Any], chain: Judged | None) -> str:
     return "met" if same else "another root or head"
 
 
+MATCHES = {"met": True, "shorter": False, "not in the folder": False, "another root or head": False}
+
+
 def report_state(case: Case, chains: dict[Place, Judged]) -> Report:
     """Judge a state by itself and against the chains that were given."""
     content, _ = read_state(case.files[0])
-    entry, bad, members, lines = judge_alone(case, content.removesuffix(b"\n"), None, None, 0)
+    entry, bad, members, lines, stranger = judge_alone(case, content.removesuffix(b"\n"), None, None, 0)
     rows = []
     for row in rows_of(entry):
         word = compare(row, chains.get((LAYERS.get(row["chain"], ""), case.tenant)))
         if row["rootHash"] is None and word == "not given":
             continue  # nobody misses the chain of the states
+        absent = case.beside is not None and f"{row['chain']}.jsonl" not in case.beside
+        word = "not in the folder" if word == "not given" and absent and row["size"] else word
         word = "not compared" if bad else word
-        rows.append((row, word, {"met": True, "shorter": False, "another root or head": False}.get(word)))
+        rows.append((row, word, MATCHES.get(word)))
     words = [word for _, word, _ in rows]
     missing = ", ".join(row["chain"] for row, word, _ in rows if word == "not given")
     verdict = first_of([
         (not content.endswith(b"\n"), Verdict("TORN_TAIL", "framing", None, 0)),
         (bad, bad),
         (not case.anchored, Verdict("UNANCHORED")),
-        ("shorter" in words, Verdict("TRUNCATED", "state")),
+        ("shorter" in words or "not in the folder" in words, Verdict("TRUNCATED", "state")),
         ("another root or head" in words, Verdict("FORKED", "state")),
     ])  # fmt: skip
     members["chains"] = [{"chain": row["chain"], "size": row["size"], "ok": ok} for row, _, ok in rows]
     lines += [marked(f"  {row['chain']}", ok, f"size {row['size']}, {word}") for row, word, ok in rows]
     lines += ["", fact("Entry hash", f"{members['entryHash'] or 'none'}\n")]
-    notes = [(missing, f"These chains were not given, so their rows were compared with nothing: {missing}.")]
+    states, number = chains.get(("L1", case.tenant)), entry.id if entry else 0
+    newest = states.copies[0].lines if states else 0
+    notes = [
+        stranger,
+        (entry and newest > number, f"This is state {number}; the chain of states goes on to {newest}."),
+        (missing, f"These chains were not given, so their rows were compared with nothing: {missing}."),
+    ]
     size = case.files[0].stat().st_size
     return make_report("State", case, verdict, size=size, told=members, page=lines, notes=((), notes))
 
 
 # --- A proof of one entry (RF-32): the entry, its path up the tree, and the checkpoint there.
 
-PROOF_TITLE, MAX_PROOF_BYTES = b"c2sp.org/tlog-proof@", 1 << 20
+PROOF_TITLE = b"c2sp.org/tlog-proof@"
 PROOF = re.compile(
     rb"c2sp[.]org/tlog-proof@v1\nextra (%b)\nindex (0|[1-9][0-9]{0,15})\n((?:%b\n){0,63})\n(.*)"
     % (BASE64.encode(), BASE64_32.encode()),
@@ -1154,8 +1263,7 @@ class Proof(NamedTuple):
 
 def read_proof(file: Path) -> Proof:
     """Read a C2SP tlog-proof that carries its line; raises UsageError for anything else."""
-    with file.open("rb") as opened:
-        match = PROOF.fullmatch(opened.read(MAX_PROOF_BYTES))
+    match = PROOF.fullmatch(check_file(file, "proof").read_bytes())
     line = binascii.a2b_base64(match[1]) if match else b""
     exact = match is not None and binascii.b2a_base64(line, newline=False) == match[1]
     if not match or not exact or not NOTE.fullmatch(match[4]) or int(match[2]) >= MAX_INTEGER:
@@ -1187,7 +1295,7 @@ def report_proof(proof: Proof, case: Case) -> Report:
     size, root = read_note(file, proof.note, case) if signed else head_of(proof.note)
     first = number == 1 and proof.line.startswith(b'{"id":1,')  # whose link can be checked
     before = origin_of(case.origin) if first else None
-    entry, bad, members, lines = judge_alone(case, proof.line, before, number, None)
+    entry, bad, members, lines, stranger = judge_alone(case, proof.line, before, number, None)
     leads = leads_to(root, sha256(b"\x00" + proof.line), proof.leaf, size, proof.path)
     leads = leads and entry is not None and entry.id == number
     verdict = first_of([
@@ -1210,7 +1318,7 @@ def report_proof(proof: Proof, case: Case) -> Report:
         fact("Root hash", f"{root.hex()}\n"),
     ]
     untold = "No policy named the origin and a checkpoint key: the checkpoint's signature was not checked."
-    notes = [(True, "This is about one entry: nothing is said of the entries around it.")]
+    notes = [stranger, (True, "This is about one entry: nothing is said of the entries around it.")]
     both, bytes_ = ([(not signed, untold)], notes), file.stat().st_size
     return make_report("Proof", case, verdict, size=bytes_, told=members, page=lines, notes=both)
 
@@ -1224,13 +1332,14 @@ def follow(began: Case, run: "Run") -> Judged:
     """Judge a file and what is appended to it, until a line is bad, the file is cut or exchanged, or a signal comes."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: run.stopped.set())
-    file, notes, lost = began.files[0], list[str](), None
-    reader, found, inode, case = Reader(file), Findings(), file.stat().st_ino, replace(began)
+    file, lost = began.files[0], None
+    notes = ["Lines that were judged are not read again: a change in place after that is not seen."]
+    reader, found, inode, case = Reader(file), Findings(), file.stat().st_ino, replace(began, keys=Ring(began.keys))
     while True:
         status, old, lines = file.stat() if file.exists() else None, found, found.lines
         size = status.st_size if status else 0
         if status and status.st_ino != inode:
-            inode, case = status.st_ino, replace(began, sizes={*began.sizes, lines})
+            inode, case = status.st_ino, replace(began, keys=Ring(began.keys), sizes={*began.sizes, lines})
             reader, found = Reader(file), Findings()
             examine(reader, case, found, run)
             notes.append(f"The file was replaced after {lines} lines; the new one has {found.lines}.")
@@ -1344,6 +1453,7 @@ CREW = spelled("(?=.{1,15}$)0*(?:[1-9]|[1-5][0-9]|6[0-4])", "a number from 1 to 
 AGES = spelled(
     "[0-9]{1,15}[smhd]", "a number and s, m, h or d, such as 24h", lambda text: int(text[:-1]) * UNITS[text[-1]]
 )
+PATHS = spelled("(?s:.+)", "a path", str)
 KEYS = spelled(BASE64_32, "the base64 of 32 bytes", lambda text: TrustedKey(text.encode(), "entry"))
 
 
@@ -1352,11 +1462,15 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     raw = argparse.RawDescriptionHelpFormatter
     line = CommandLine("verify.py", description=__doc__, formatter_class=raw, allow_abbrev=False)
     several: dict[str, Any] = {"action": "append", "default": []}
-    line.add_argument("inputs", metavar="INPUT", nargs="+", help="a chain, a tlog-proof, a state.json, or their folder")
-    line.add_argument("--policy", metavar="FILE", help="origin and keys you trust, or a folder of policies", **several)
+    line.add_argument(
+        "inputs", metavar="INPUT", nargs="+", type=PATHS, help="a chain, a tlog-proof, a state.json, or their folder"
+    )
+    line.add_argument(
+        "--policy", metavar="FILE", type=PATHS, help="origin and keys you trust, or a folder of policies", **several
+    )
     line.add_argument("--trusted-key", metavar="BASE64", type=KEYS, help="an entry key to trust", **several)
-    line.add_argument("--key-log", metavar="FILE", type=Path, help="the chain keys: leads on from the keys you trust")
-    line.add_argument("--checkpoint", metavar="FILE", help="a signed tree head to meet", **several)
+    line.add_argument("--key-log", metavar="FILE", type=PATHS, help="the chain keys: leads on from the keys you trust")
+    line.add_argument("--checkpoint", metavar="FILE", type=PATHS, help="a signed tree head to meet", **several)
     line.add_argument("--min-entries", metavar="N", type=COUNTS, default=0, help="TRUNCATED below so many")
     line.add_argument("--max-age", metavar="AGE", type=AGES, help="STALE when no checkpoint is as new as 90m, 24h, 7d")
     line.add_argument("--level", choices=("chain", "full"), default="full", help="chain leaves the signatures out")
@@ -1373,49 +1487,77 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
 def read_policies(options: argparse.Namespace) -> list[Policy]:
     """Read the policies, those of a folder by name; raises UsageError for none in a folder, or two for one chain."""
     files: list[Path] = []
-    for given in map(Path, options.policy):
-        found = sorted(given.glob("policy-*.json")) if given.is_dir() else [given]
-        if not found:
+    for given in options.policy:
+        folder = Path(given)
+        names = [file.name for file in folder.iterdir()] if is_folder(given) else []
+        names = [name for name in names if re.fullmatch("(?s:policy-.*[.]json)", name)]
+        if is_folder(given) and not names:
             raise UsageError(f"{given}: there is no policy in this folder, no file such as policy-decisions.json")
-        files += found
+        files += [folder / name for name in sorted(names)] if names else [check_file(given, "policy")]
     policies = [read_policy(file) for file in files]
     if len({policy.place for policy in policies}) < len(policies):
         raise UsageError("two policies are for one chain of one tenant; give one")
     return policies
 
 
-class Inputs(NamedTuple):
-    """The files that were given, by kind, and whether they are several things."""
+@dataclass
+class Inputs:
+    """The files that were given, by kind; what lies beside them in folders; and whether they are several things."""
 
-    chains: list[Path]
-    states: list[Path]
-    proofs: list[Path]
-    several: bool
+    chains: list[Path] = field(default_factory=list)
+    states: list[tuple[Path, set[str] | None]] = field(default_factory=list)  # with the names in its folder
+    proofs: list[Path] = field(default_factory=list)
+    strays: Words = field(default_factory=list)  # files that are named after no chain
+    folders: Words = field(default_factory=list)  # folders in these folders
+    several: bool = False
+
+
+def is_folder(place: str | Path) -> bool:
+    """Say whether there is a folder of that name."""
+    return os.path.isdir(place)  # noqa: PTH112 - a Path would take nothing for the current folder
 
 
 def read_inputs(options: argparse.Namespace) -> Inputs:
-    """Tell chains, states, proofs and folders apart; raises UsageError for a folder without a chain, else OSError."""
-    chains, states, proofs, several = list[Path](), list[Path](), list[Path](), False
+    """Tell chains, states, proofs and folders apart; raises UsageError for what is none of these, else OSError."""
+    inputs = Inputs()
     for given in options.inputs:
-        path = Path(given)
-        if path.is_dir() and given:
-            home = path / "chains" if (path / "chains").is_dir() else path
-            found = [home / f"{chain}.jsonl" for chain in LAYERS if (home / f"{chain}.jsonl").exists()]
-            state = [path / "state.json"] if (path / "state.json").exists() else []
-            if not found + state:
-                raise UsageError(f"{path}: there is no chain in this folder, no file such as decisions.jsonl")
-            chains, states, several = chains + found, states + state, True
-        elif path.suffix == ".json":
-            states.append(path)
+        if is_folder(given):
+            read_folder(Path(given), inputs)
+            inputs.several = True
+        elif (path := Path(given)).suffix == ".json":
+            inputs.states.append((check_file(given), None))
         else:
-            (proofs if is_proof(path) else chains).append(path)
-    return Inputs(chains, states, proofs, several)
+            check_file(given)
+            (inputs.proofs if is_proof(path) else inputs.chains).append(path)
+    for file in inputs.chains:
+        check_file(file)
+    return inputs
+
+
+def read_folder(place: Path, inputs: Inputs) -> None:
+    """Add what lies in a ledger's folder, and take down what in it is not looked at; raises UsageError, or OSError."""
+    inner = place / "chains"
+    home = inner if is_folder(inner) else place
+    names = {folder: [file.name for file in folder.iterdir()] for folder in (place, home)}
+    chains = [home / f"{chain}.jsonl" for chain in LAYERS if f"{chain}.jsonl" in names[home]]
+    states = [place / "state.json"] if "state.json" in names[place] else []
+    if not chains + states:
+        raise UsageError(f"{place}: there is no chain in this folder, no file such as decisions.jsonl")
+    for folder, inside in names.items():
+        for name in inside:
+            shown = name if folder == place else f"chains/{name}"
+            if folder / name in {*chains, *states} or folder / name == home:
+                continue
+            if is_folder(folder / name):
+                inputs.folders.append(shown)
+            elif name.endswith(".jsonl"):
+                inputs.strays.append(shown)
+    inputs.chains += chains
+    inputs.states += [(file, set(names[home])) for file in states]
 
 
 def is_proof(file: Path) -> bool:
-    """Say whether a file begins as a proof does; a pipe, which can be read once only, is a chain."""
-    if not S_ISREG(file.stat().st_mode):
-        return False
+    """Say whether a file begins as a proof does."""
     with file.open("rb") as opened:
         return opened.read(len(PROOF_TITLE)) == PROOF_TITLE
 
@@ -1438,16 +1580,16 @@ def make_case(
     Where none is, the only policy given is `meant` for it. Raises UsageError when that is for another layer than was
     asked.
     """
-    case = Case(files, *place, options)
+    case, keys = Case(files, *place, options), list[TrustedKey]()
     fitting = [policy for policy in policies if policy.place == place]
     if policy := next(iter(fitting or (policies if meant and len(policies) == 1 else [])), None):
-        (case.layer, case.tenant), case.origin, case.keys = policy.place, policy.origin, policy.keys
+        (case.layer, case.tenant), case.origin, keys = policy.place, policy.origin, policy.keys
         if not case.layer or (options.layer and options.layer != case.layer):
             asked = options.layer or "one this version knows"
             raise UsageError(f"the policy is for the chain {policy.chain}, not for {asked}")
-    case.keys = [*case.keys, *options.trusted_key]
-    case.keys = endless(case.keys) if case.layer == "L3" else case.keys
-    case.anchored, case.unfit = bool(case.keys), bool(policies) and policy is None
+    keys = [*keys, *options.trusted_key]
+    case.keys = Ring(endless(keys) if case.layer == "L3" else keys)
+    case.anchored, case.unfit = bool(keys), bool(policies) and policy is None
     return case
 
 
@@ -1463,11 +1605,12 @@ def chain_cases(files: list[Path], policies: list[Policy], options: argparse.Nam
     return [make_case(copies, place, policies, options, meant=meant) for place, copies in groups.items()]
 
 
-def state_case(file: Path, policies: list[Policy], options: argparse.Namespace) -> Case:
+def state_case(file: Path, beside: set[str] | None, policies: list[Policy], options: argparse.Namespace) -> Case:
     """Put a state and its policy together."""
     _, entry = read_state(file)
     place, meant = ("L1", entry.tenant if entry else b"-"), bool(policies) and policies[0].chain == "state"
-    return make_case([file], place, policies, argparse.Namespace(**{**vars(options), "layer": ""}), meant=meant)
+    plain = argparse.Namespace(**{**vars(options), "layer": ""})
+    return replace(make_case([file], place, policies, plain, meant=meant), beside=beside)
 
 
 def proof_case(file: Path, proof: Proof, policies: list[Policy], options: argparse.Namespace) -> Case:
@@ -1483,14 +1626,16 @@ def proof_case(file: Path, proof: Proof, policies: list[Policy], options: argpar
 
 def add_evidence(cases: list[Case], chains: list[Case], options: argparse.Namespace, run: Run) -> None:
     """Lead every chain's keys on by the key log, and give each chain its checkpoints; raises UsageError, or OSError."""
-    notes = {file: Path(file).read_bytes() for file in options.checkpoint}
-    anchored, logs = [case for case in cases if case.anchored], set[str]()
+    notes = {file: check_file(file, "checkpoint").read_bytes() for file in options.checkpoint}
+    anchored, logs, groups = [case for case in cases if case.anchored], set[str](), dict[Any, list[Case]]()
     if options.key_log and not anchored:
         raise UsageError("--key-log leads on from the keys of a policy or a trusted key; give one of these too")
     if options.key_log:
-        logs = {re.sub("/.*/", "/keys/", case.origin) for case in cases}
-        for case in anchored:
-            follow_key_log(options.key_log, case, notes, run)
+        file, logs = check_file(options.key_log), set(map(key_log_of, cases))
+        for case in anchored:  # once for each policy
+            groups.setdefault((key_log_of(case), case.tenant, *case.keys), []).append(case)
+        for group in groups.values():
+            follow_key_log(file, group, notes, run)
     for name, note in notes.items():
         if not chains:
             raise UsageError(f"{name}: a checkpoint is held against a chain; give the chain too")
@@ -1499,18 +1644,19 @@ def add_evidence(cases: list[Case], chains: list[Case], options: argparse.Namesp
             case.add_checkpoint(name, note)
 
 
-def answer(options: argparse.Namespace, run: Run) -> tuple[list[Report], bool]:
-    """Judge all that was given, and say whether it was several things; raises UsageError, or OSError."""
+def answer(options: argparse.Namespace, run: Run) -> Report:
+    """Judge all that was given; raises UsageError, or OSError."""
     inputs, policies = read_inputs(options), read_policies(options)
     chains = chain_cases(inputs.chains, policies, options)
     if options.follow and (len(inputs.chains) != 1 or inputs.states or inputs.proofs):
         raise UsageError("--follow watches one chain file; give that alone")
     if options.min_entries and len(chains) != 1:
         raise UsageError("--min-entries counts the entries of one chain; give that alone")
-    states = [state_case(file, policies, options) for file in inputs.states]
+    states = [state_case(file, beside, policies, options) for file, beside in inputs.states]
     read = {file: read_proof(file) for file in inputs.proofs}
     proofs = [(proof, proof_case(file, proof, policies, options)) for file, proof in read.items()]
-    add_evidence([*chains, *states, *(case for _, case in proofs)], chains, options, run)
+    cases = [*chains, *states, *(case for _, case in proofs)]
+    add_evidence(cases, chains, options, run)
     places = {(case.layer, case.tenant): case for case in chains}
     for case in states:
         for row in rows_of(read_state(case.files[0])[1]):
@@ -1520,17 +1666,26 @@ def answer(options: argparse.Namespace, run: Run) -> tuple[list[Report], bool]:
     reports = [report_chain(one) for one in judged.values()]
     reports += [report_state(case, judged) for case in states]
     reports += [report_proof(proof, case) for proof, case in proofs]
-    return reports, inputs.several or len(reports) > 1
+    strays, folders = listed(inputs.strays), listed(inputs.folders)
+    idle = listed({policy.origin for policy in policies} - {case.origin for case in cases})
+    notes = [
+        (strays, f"These files are named after no chain and were not judged: {strays}."),
+        (folders, f"These folders were not looked into: {folders}."),
+        (idle, f"These policies are for nothing that was given: {idle}."),
+    ]
+    several = inputs.several or len(reports) > 1
+    return summary(reports, [note for holds, note in notes if holds]) if several else reports[0]
 
 
-def summary(reports: list[Report]) -> Report:
-    """Give the verdict over several reports, the worst of theirs."""
+def summary(reports: list[Report], notes: Words) -> Report:
+    """Give the verdict over several reports, the worst of theirs, and notes on what lay beside what was judged."""
     name = min((report.data["verdict"] for report in reports), key=WORST_FIRST.index)
     code, each = EXITS.index(name), [{"input": report.name, **report.data} for report in reports]
     lines = [f"  {report.data['verdict']:12}exit {report.data['exit']}  {report.name}" for report in reports]
     text = ["OVERALL\n", *lines, f"\nOVERALL VERDICT   {name} (exit {code}), {len(reports)} reports\n"]
+    text += [*(f"Note: {note}" for note in notes), ""] if notes else []
     pages = [report.text for report in reports]
-    return Report("", {"verdict": name, "exit": code, "reports": each}, "\n".join(pages + text))
+    return Report("", {"verdict": name, "exit": code, "reports": each, "notes": notes}, "\n".join(pages + text))
 
 
 def run(
@@ -1548,34 +1703,45 @@ def run(
     try:
         options = read_options(arguments)
         options.workers = workers or options.workers
-        reports, several = answer(options, session)
+        report = answer(options, session)
     except (UsageError, OSError) as error:
         shown = (letter if letter.isprintable() or letter == "\n" else "?" for letter in str(error))
         return 2, "", f"verify: {''.join(shown)}\n"  # a folder may hold file names that a terminal would obey
     finally:
         if session.shown_at:
             show("\r" + " " * 40 + "\r")
-    report = summary(reports) if several else reports[0]
     text = json.dumps(report.data, separators=(",", ":")) + "\n" if options.json else report.text
     slow = "verify: PyNaCl is not installed; pure Python checks signatures, slowly\n"
     return report.data["exit"], text, slow if crypto_sign_open is None and options.level == "full" else ""
 
 
+def deliver(name: str, text: str) -> bool:
+    """Write all of a text to a stream of `sys`; False when that cannot be."""
+    try:
+        getattr(sys, name).write(text)
+        getattr(sys, name).flush()
+    except (AttributeError, OSError, ValueError):  # closed, full, or nobody reads
+        setattr(sys, name, None)  # else Python tries once more when it ends, and exits with a code of its own
+        return False
+    return True
+
+
 def main() -> int:
-    """Run the command line; the exit code is the verdict's."""
+    """Run the command line; the exit code is the verdict's, or 2 when the report could not be delivered."""
 
     def tell(words: str) -> None:
-        sys.stderr.write(words)
-        sys.stderr.flush()
+        deliver("stderr", words)
 
     try:
         now_ms = time.time_ns() // 1_000_000
-        watched = tell if sys.stderr.isatty() else lambda _: None
+        watched = tell if sys.stderr and sys.stderr.isatty() else lambda _: None
         code, text, message = run(sys.argv[1:], now_ms, None, tell, watched)
     except Exception:  # noqa: BLE001 - whatever it is, it must not exit with 1, which says TAMPERED
         code, text, message = 2, "", traceback.format_exc()
-    sys.stderr.write((banner() if text else "") + message)
-    sys.stdout.write(text)
+    tell((banner() if text else "") + message)
+    if not deliver("stdout", text):
+        tell("verify: the report could not be written\n")
+        return 2
     return code
 
 

@@ -167,7 +167,8 @@ def trusted_after(keys: Iterable[TrustedKey], event: KeyEvent, chain: str) -> tu
         return _ended(ring, event.use, event.public_key, at_id)
     if event.event == "rotated" and event.previous_key and is_trusted(ring, event.previous_key, event.use, at_id):
         kept = _ended(ring, event.use, event.previous_key, at_id)
-        return (*kept, TrustedKey(event.public_key, event.use, at_id))
+        to_id = _end_of(ring, event.use, event.previous_key, at_id)
+        return (*kept, TrustedKey(event.public_key, event.use, at_id, to_id))
     return ring
 
 
@@ -207,6 +208,13 @@ def judge_key_log(
         ring = trusted_after(ring, event, KEY_CHAIN)
         events.append(event)
     return events
+
+
+def _end_of(ring: Iterable[TrustedKey], use: KeyUse, public_key: bytes, at_id: int) -> int | None:
+    """Return the last id of a key that is trusted at `at_id`; None when it is trusted without an end."""
+    covering = [key for key in ring if key.public_key == public_key and key.use == use and key.covers(at_id)]
+    ends = [key.to_id for key in covering if key.to_id is not None]
+    return max(ends) if len(ends) == len(covering) else None
 
 
 def _ended(ring: Iterable[TrustedKey], use: KeyUse, public_key: bytes, at_id: int) -> tuple[TrustedKey, ...]:

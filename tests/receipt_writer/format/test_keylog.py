@@ -249,6 +249,15 @@ def test_a_rotation_hands_over_at_its_id() -> None:
     assert [is_trusted(ring, B.public_key, "entry", number) for number in (7, 8, 10**9)] == [False, True, True]
 
 
+@pytest.mark.parametrize(
+    ("ends", "end"), [((None,), None), ((10,), 10), ((8,), 8), ((9, 11), 11), ((9, None), None), ((12, 7), 12)]
+)
+def test_the_new_key_ends_where_the_old_one_would_have_ended(ends: tuple[int | None, ...], end: int | None) -> None:
+    """RF-28: who wrote an end meant it, and the holder of that key cannot rotate past it."""
+    ring = ring_of([TrustedKey(A.public_key, "entry", 1, to_id) for to_id in ends], [rotated(A, B, turns=8)], "turns")
+    assert [key.to_id for key in ring if key.public_key == B.public_key] == [end]
+
+
 def test_in_a_chain_that_is_not_listed_an_event_holds_from_the_beginning() -> None:
     """RF-26, RF-28."""
     ring = ring_of(POLICY, [rotated(A, B, turns=8)], "specs")
@@ -349,11 +358,13 @@ def test_an_event_that_comes_twice_does_no_more_than_once(ring: tuple[TrustedKey
 @given(RINGS, st.lists(EVENTS, max_size=6))
 def test_the_verifier_follows_the_same_rules(ring: tuple[TrustedKey, ...], events: list[KeyEvent]) -> None:
     """RF-28: two implementations of the ranges, event by event."""
-    theirs = [verifier.TrustedKey(base64.b64encode(key.public_key), key.use, key.from_id, key.to_id) for key in ring]
+    theirs = verifier.Ring(
+        verifier.TrustedKey(base64.b64encode(key.public_key), key.use, key.from_id, key.to_id) for key in ring
+    )
     for event in events:
         one = event if event.event == "rotated" else replace(event, previous_key=None)
         if one.previous_key != one.public_key:
             ring = trusted_after(ring, one, "turns")
-            theirs = verifier.ring_after(theirs, one.draft(), "turns")
+            verifier.ring_after(theirs, one.draft(), "turns")
     ours = [(base64.b64encode(key.public_key), key.use, key.from_id, key.to_id) for key in ring]
     assert ours == [tuple(key) for key in theirs]

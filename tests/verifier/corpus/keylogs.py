@@ -40,6 +40,7 @@ def signed(*keys: SigningKey) -> Chain:
 
 
 def add_to(corpus: Corpus) -> None:
+    corpus.file("keylogs/by-a-stranger-from-4.jsonl", signed(*[ENTRY] * 3, *[STRANGER] * 3))
     corpus.file("keylogs/half-and-half.jsonl", signed(*[ENTRY] * 3, *[NEXT] * 3))
     corpus.file("keylogs/all-old.jsonl", signed(*[ENTRY] * 6))
     _good(corpus)
@@ -76,12 +77,18 @@ def _good(corpus: Corpus) -> None:
     under(corpus, "policy-of-a-trusted-key-alone", rotated_log(), policies=[], args=["--trusted-key", public(ENTRY)])
     ranged = corpus.policy("decisions", trust(ENTRY, toId=3), called="until-three")
     under(corpus, "rotation-beyond-the-policys-range", rotated_log(), "TAMPERED", 4, "key", policies=[ranged])
-    corpus.file("keylogs/two-by-the-new-key.jsonl", signed(ENTRY, NEXT, NEXT))
+    corpus.file("keylogs/one-by-the-new-key.jsonl", signed(ENTRY, NEXT))
     early = key_log().rotated(ENTRY, NEXT, {"keys": 4, "decisions": 2})
     short = corpus.policy("decisions", trust(ENTRY, toId=2), called="until-two")
-    under(corpus, "range-of-the-chain-is-not-the-logs", early, of="two-by-the-new-key", policies=[short])
+    under(corpus, "range-of-the-chain-is-not-the-logs", early, of="one-by-the-new-key", policies=[short])
     whole = corpus.policy("decisions", trust(ENTRY, toId=4), called="until-four")
-    under(corpus, "rotation-at-the-end-of-the-policys-range", rotated_log(), policies=[whole])
+    end: tuple[Any, ...] = ("TAMPERED", 5, "key")  # who wrote the end meant it
+    under(corpus, "rotation-at-the-end-of-the-policys-range", rotated_log(), *end, policies=[whole])
+    enough = corpus.policy("decisions", trust(ENTRY, toId=6), called="until-six")
+    under(corpus, "new-key-ends-where-the-old-one-did", rotated_log(), policies=[enough])
+    retired = corpus.policy("decisions", trust(ENTRY, toId=4), trust(NEXT, fromId=5), called="retired-after-four")
+    stolen = key_log().rotated(ENTRY, STRANGER, AT)
+    under(corpus, "retired-key-rotates-to-a-stranger", stolen, *end, of="by-a-stranger-from-4", policies=[retired])
 
 
 def _spoilt(corpus: Corpus) -> None:
@@ -118,6 +125,7 @@ def _spoilt(corpus: Corpus) -> None:
         "torn": rotated_log().content[:-1],
         "that-is-another-chain": chain(size=3).content,
         "that-is-no-chain": b"rotated\n",
+        "empty": b"",
         "old-key-goes-on-in-the-log": _old_goes_on(),
     }
     lines = rotated_log().lines
@@ -125,6 +133,13 @@ def _spoilt(corpus: Corpus) -> None:
         logs[name] = b"".join(lines[number] + b"\n" for number in order)
     for name, log in logs.items():
         under(corpus, name, log, None)
+    forged, spoilt = "keylogs/forged-log-at-level-chain", "keylogs/new-signature-by-a-stranger.log.jsonl"
+    level = ["--level", "chain"]  # of the chain; the key log is judged in full all the same
+    corpus.given(forged, ATTACK, ["keylogs/half-and-half.jsonl"], None, key_log=spoilt, args=level)
+    three = corpus.note("key-log-of-three", rotated_log(), 3)
+    under(corpus, "log-that-meets-its-checkpoint", rotated_log(), checkpoints=[three])
+    cut: dict[str, Any] = {"of": "all-old", "attack": "cut a rotation from the end of the key log"}
+    under(corpus, "log-cut-below-its-checkpoint", key_log(), None, checkpoints=[three], **cut)
 
 
 def _old_goes_on() -> KeyLog:
@@ -138,7 +153,6 @@ def _rows() -> list[dict[str, Any]]:
 
 def _passed_over(corpus: Corpus) -> None:
     """Sound as a log, and still no way from a trusted key to the one that signed."""
-    corpus.file("keylogs/by-a-stranger-from-4.jsonl", signed(*[ENTRY] * 3, *[STRANGER] * 3))
     strange = key_log().rotated(NEXT, STRANGER, {"decisions": 4})
     under(corpus, "from-an-untrusted-key", strange, "TAMPERED", 4, "key", of="by-a-stranger-from-4")
     created = key_log().created(STRANGER)

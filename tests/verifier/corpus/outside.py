@@ -149,6 +149,11 @@ def _outside(corpus: Corpus, base: Chain) -> None:
     two = corpus.file("checkpoints/right-and-wrong.checkpoint", spoilt)
     name = "outside/checkpoint-with-a-right-and-a-wrong-signature"
     corpus.given(name, "a checkpoint that is no evidence", golden, None, checkpoints=[two])
+    for count, found in ((16, ("PASS",)), (17, (None,))):
+        many = base.checkpoint(5, key=CHECKPOINT).split(b"\n\n")
+        name = f"checkpoint-with-{count}-signatures-by-one-key"
+        file = corpus.file(f"checkpoints/{count}-by-one-key.checkpoint", many[0] + b"\n\n" + many[1] * count)
+        corpus.given(f"outside/{name}", "a checkpoint that takes long to check", golden, *found, checkpoints=[file])
     strange = base.checkpoint(5, key=CHECKPOINT) + base.checkpoint(5, key=STRANGER).split(b"\n\n")[1]
     seen = corpus.file("checkpoints/and-a-stranger.checkpoint", strange)
     name = "outside/checkpoint-with-a-strangers-signature-too"

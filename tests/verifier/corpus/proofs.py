@@ -119,6 +119,7 @@ def _spelled_otherwise(corpus: Corpus, good: bytes) -> None:
         "index-missing": good.replace(b"index 3\n", b""),
         "index-with-a-zero": good.replace(b"index 3\n", b"index 03\n"),
         "index-negative": good.replace(b"index 3\n", b"index -3\n"),
+        "index-beyond-the-largest": good.replace(b"index 3\n", b"index 9007199254740991\n"),
         "index-huge": good.replace(b"index 3\n", b"index " + b"9" * 40 + b"\n"),
         "index-before-extra": _index_first(good),
         "extra-twice": good.replace(b"index 3\n", good.split(b"\n")[1] + b"\nindex 3\n"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.verifier.bodies import LAYERS, build, decision
@@ -40,7 +41,7 @@ def add_to(corpus: Corpus) -> None:
     _several(corpus)
 
 
-def _reports(ledger: dict[str, Chain], **found: tuple[Any, ...]) -> list[list[Any]]:
+def _reports(ledger: Mapping[str, Any], **found: tuple[Any, ...]) -> list[list[Any]]:
     """What is found of each chain in layer order, then of the state."""
     names = [*(name for name in LAYERS if name in ledger), "state.json"]
     return [[name, *found.get(name.replace(".", "_"), ("PASS", None, None))] for name in names]
@@ -71,16 +72,24 @@ def _folders(corpus: Corpus, ledger: dict[str, Chain]) -> None:
             {"state_json": ("TRUNCATED", None, "state")},
         ),
         (
+            "one-chain-missing",
+            {"decisions": None},
+            ("TRUNCATED",),
+            {"state_json": ("TRUNCATED", None, "state")},
+        ),
+        (
             "one-chain-torn",
             {"calls": ledger["calls"].content + b"{"},
             ("TORN_TAIL",),
             {"calls": ("TORN_TAIL", None, "framing")},
         ),
     ):
-        for each, made in ledger.items():
-            corpus.file(f"{name}/{each}.jsonl", chains.get(each, made.content))
+        there = {each: chains.get(each, made.content) for each, made in ledger.items()}
+        files = {each: content for each, content in there.items() if content is not None}
+        for each, content in files.items():
+            corpus.file(f"{name}/{each}.jsonl", content)
         corpus.file(f"{name}/state.json", last(ledger["state"]))
-        corpus.given(f"folders/{name}", attack, [name], *found, reports=_reports(ledger, **reports), **told)
+        corpus.given(f"folders/{name}", attack, [name], *found, reports=_reports(files, **reports), **told)
 
 
 def _against_chains(corpus: Corpus, ledger: dict[str, Chain]) -> None:
@@ -123,6 +132,7 @@ def _alone(corpus: Corpus, ledger: dict[str, Chain]) -> None:
             good.replace(_signature(good), _signature(ledger["state"].lines[0])),
             ("TAMPERED", 2, "signature"),
         ),
+        "without-its-line-break": (good[:-1], ("TORN_TAIL", None, "framing")),
         "pretty-printed": (good.replace(b'"id":2', b'"id": 2'), ("MALFORMED", None, "encoding")),
         "of-another-layer": (last(chain("builds", 2)), ("MALFORMED", None, "schema")),
     }

@@ -26,7 +26,7 @@ EVIDENCE: list[Fault] = [
     fault(
         "a checkpoint by the entry key",
         "outside/checkpoint-by-the-entry-key",
-        ('for k in case.keys if k.may_sign("checkpoint", max(int(size), 1)))', "for k in case.keys)"),
+        ('for k in case.keys if k.use == "checkpoint" and k.covers(max(int(size), 1)))', "for k in case.keys)"),
         ("keys.filter((key) => maySign(key, 'checkpoint', Math.max(Number(size), 1))).flatMap", "keys.flatMap"),
     ),
     fault(
@@ -131,22 +131,22 @@ KEY_LOGS: list[Fault] = [
     fault(
         "a rotation by a key nobody trusts",
         "keylogs/from-an-untrusted-key",
-        ('or (event["event"] == "rotated" and not trusted):', ":"),
+        ("for known in ring.of(old, use) if known.covers(at)]", "for known in ring if known.use == use]"),
         (
-            "if (event === 'created' || (event === 'rotated' && !known)) return ring;",
-            "if (event === 'created') return ring;",
+            "ring.filter((key) => key.publicKey === previousKey && maySign(key, use, at));",
+            "ring.filter((key) => maySign(key, use, at));",
         ),
     ),
     fault(
         "the old key goes on",
         "keylogs/rotation-not-yet-in-use",
-        ("if (known.key, known.use) != (ends, use):", "if old or (known.key, known.use) != (ends, use):"),
+        ("ring.end(old or new, use, at)", "old or ring.end(new, use, at)"),
         ("const ends = (key) => key.use === use &&", "const ends = (key) => !previousKey && key.use === use &&"),
     ),
     fault(
         "a revoked key goes on",
         "keylogs/revoked-from-4",
-        ("if (known.key, known.use) != (ends, use):", "if not old or (known.key, known.use) != (ends, use):"),
+        ("ring.end(old or new, use, at)", "old and ring.end(old, use, at)"),
         ("const ends = (key) => key.use === use &&", "const ends = (key) => previousKey && key.use === use &&"),
     ),
     fault(
@@ -158,8 +158,38 @@ KEY_LOGS: list[Fault] = [
     fault(
         "the new key counts from the beginning",
         "keylogs/new-key-too-early",
-        ("[*kept, TrustedKey(new, use, at)] if old", "[*kept, TrustedKey(new, use, 1)] if old"),
-        ("{ publicKey, use, fromId: at, toId: null }", "{ publicKey, use, fromId: 1, toId: null }"),
+        ("TrustedKey(new, use, at, None", "TrustedKey(new, use, 1, None"),
+        ("{ publicKey, use, fromId: at, toId }", "{ publicKey, use, fromId: 1, toId }"),
+    ),
+    fault(
+        "the new key outlives the old one",
+        "keylogs/retired-key-rotates-to-a-stranger",
+        ("None if None in ends else max(end for end in ends if end)", "None"),
+        ("held.some((key) => key.toId === null) ? null : Math.max(...held.map((key) => key.toId));", "null;"),
+    ),
+    fault(
+        "the key log is judged at the chain's level",
+        "keylogs/forged-log-at-level-chain",
+        ('plain = {"level": "full", ', "plain = {"),
+        ("{ ...options, level: 'full', ", "{ ...options, "),
+    ),
+    fault(
+        "the key log's checkpoint is passed over",
+        "keylogs/log-cut-below-its-checkpoint",
+        ("if origin and log_of(note) == origin}", "if False}"),
+        ("origin && logOf(note) === origin", "false"),
+    ),
+    fault(
+        "an empty key log is evidence",
+        "keylogs/empty",
+        (
+            'raise UsageError(f"{file}: this key log is no evidence, it holds no events")',
+            "return",
+        ),
+        (
+            "expect(found.lines, `${file}: this key log is no evidence, it holds no events`);",
+            "if (!found.lines) return;",
+        ),
     ),
     fault(
         "an event holds where another chain has it",
@@ -182,13 +212,13 @@ KEY_LOGS: list[Fault] = [
     fault(
         "a chain's ranges rule its key log",
         "keylogs/range-of-the-chain-is-not-the-logs",
-        ('if key.use == "entry" else key for key in ring]', "if False else key for key in ring]"),
+        ('if key.use == "entry" else key for key in keys]', "if False else key for key in keys]"),
         ("ring.map((key) => (key.use === 'entry' ?", "ring.map((key) => (false ?"),
     ),
     fault(
         "the old key goes on in the log itself",
         "keylogs/old-key-goes-on-in-the-log",
-        ('case.keys = ring_after(case.keys, event, "keys")', "pass"),
+        ('ring_after(case.keys, event, "keys")', "pass"),
         ("task.keys = ringAfter(task.keys, event, 'keys');", ""),
     ),
 ]
@@ -197,8 +227,32 @@ PARTS: list[Fault] = [
     fault(
         "a chain shorter than its state",
         "states/chain-is-shorter",
-        ('("shorter" in words, Verdict("TRUNCATED", "state")),', ""),
-        ("[having('shorter').length, verdict('TRUNCATED', 'state')],", ""),
+        ('("shorter" in words or ', "("),
+        ("[having('shorter').length || having", "[having"),
+    ),
+    fault(
+        "a chain of the state that is not in its folder",
+        "folders/one-chain-missing",
+        ('"shorter" in words or "not in the folder" in words', '"shorter" in words'),
+        ("[having('shorter').length || having('not in the folder').length,", "[having('shorter').length,"),
+    ),
+    fault(
+        "a state without its line break",
+        "states/alone-without-its-line-break",
+        ('(not content.endswith(b"\\n"), Verdict("TORN_TAIL", "framing", None, 0)),', ""),
+        ("[!whole, verdict('TORN_TAIL', 'framing', null, 0)],", ""),
+    ),
+    fault(
+        "a leaf beyond all ids",
+        "proofs/index-beyond-the-largest",
+        (" or int(match[2]) >= MAX_INTEGER", ""),
+        (" && Number(index) < Number(TOP)", ""),
+    ),
+    fault(
+        "any number of signatures",
+        "outside/checkpoint-with-17-signatures-by-one-key",
+        ("if len(blobs) > MAX_SIGNATURES:", "if False:"),
+        ("expect(blobs.length <= MAX_SIGNATURES,", "expect(true,"),
     ),
     fault(
         "a chain other than its state",

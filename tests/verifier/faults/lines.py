@@ -59,13 +59,13 @@ LINKS: list[Fault] = [
     fault(
         "any key",
         "trust/all-by-a-stranger",
-        ("known.key == key and all(known", "all(known"),
+        ('for known in case.keys.of(key, "entry")', "for known in case.keys"),
         ("trusted.publicKey === key && maySign", "maySign"),
     ),
     fault(
         "a key has no first id",
         "trust/range-begins",
-        ("self.use == use and self.from_id <= number and", "self.use == use and"),
+        ("self.from_id <= number and", ""),
         ("key.use === use && key.fromId <= id &&", "key.use === use &&"),
     ),
     fault(
@@ -77,7 +77,7 @@ LINKS: list[Fault] = [
     fault(
         "a key for any use",
         "trust/signed-by-the-checkpoint-key",
-        ("self.use == use and self.from_id", "self.from_id"),
+        ('for known in case.keys.of(key, "entry")', "for known in case.keys if known.key == key"),
         ("key.use === use && key.fromId", "key.fromId"),
     ),
     fault(
