@@ -26,11 +26,12 @@ _PIECE_BYTES = 1 << 20
 _GUIDE = """\
 This folder is a copy of a receipt ledger, made to be verified by somebody else.
 
-  python verify.py . --policy POLICY-FOLDER --key-log keys.jsonl
+  python -I verify.py . --policy POLICY-FOLDER --key-log keys.jsonl
   node verify.mjs . --policy POLICY-FOLDER --key-log keys.jsonl
 
 Take the verifier and the policy files from somebody you trust, not from this folder: whoever could change the chains
 could change the policy files beside them. Compare the fingerprints that the report prints with those you were told.
+With -I Python takes no module from the folder that the verifier lies in, where somebody could have put one.
 """
 
 

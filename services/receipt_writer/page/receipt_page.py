@@ -185,8 +185,9 @@ def _verifying(receipt: SentReceipt) -> Markup:
                 f"must {leads} the key {code(receipt.fingerprint).html}."
             ),
             Markup(
-                "Run either of these; both say the same."
-                + block(f"python verify.py {options}\nnode verify.mjs {options}").html
+                "Run either of these; both say the same. With <code>-I</code> Python takes no module from the folder "
+                "that the verifier lies in, where somebody could have put one."
+                + block(f"python -I verify.py {options}\nnode verify.mjs {options}").html
             ),
         ),
         folded("The stored entry", block(receipt.line.decode())),
