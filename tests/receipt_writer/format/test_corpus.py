@@ -13,6 +13,7 @@ from receipt_writer.format.checkpoint import parse_note, verify_note
 from receipt_writer.format.digest import split_origin
 from receipt_writer.format.errors import FormatError, LinkError
 from receipt_writer.format.keylog import judge_key_log, ring_of
+from receipt_writer.format.merkle import Tree, leaf_hash
 from receipt_writer.format.policy import TrustedKey, parse_policy
 from receipt_writer.format.proof import parse_proof
 from tests.receipt_writer.format.material import VECTORS, walk
@@ -48,17 +49,27 @@ def judged_under_a_log(case: dict[str, Any]) -> tuple[str | None, int | None, st
     try:
         events = judge_key_log(genesis_head(log_origin), lines, policy.keys)
         ring = ring_of(policy.keys, events, "decisions")
-        for name in case["checkpoints"]:
-            check_note(read(name).decode(), policy.origin, ring)
+        of_the_log = ring_of(policy.keys, events, "keys")
+        for note in (read(name).decode() for name in case["checkpoints"]):
+            mine = note.startswith(f"{log_origin}\n")
+            check_note(note, log_origin if mine else policy.origin, of_the_log if mine else ring)
+            if mine and not leads_to(note, lines):
+                return None, None, None
     except FormatError:
         return None, None, None
-    if tail:
+    if tail or not events:
         return None, None, None
     try:
         walk(read(case["inputs"][0]), policy.origin, ring)
     except LinkError as error:
         return "TAMPERED", error.id, error.check
     return "PASS", None, None
+
+
+def leads_to(note: str, lines: Sequence[bytes]) -> bool:
+    """Whether a chain reaches a checkpoint's size and has its root there."""
+    head = parse_note(note).checkpoint
+    return head.size <= len(lines) and Tree(map(leaf_hash, lines)).root(head.size) == head.root_hash
 
 
 def check_note(note: str, whole_origin: str, ring: Sequence[TrustedKey]) -> None:
