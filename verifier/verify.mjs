@@ -963,6 +963,7 @@ async function follow(began, session) {
     const { size, ino } = fs.statSync(file, { throwIfNoEntry: false }) ?? { size: 0, ino: inode };
     const [old, { lines }] = [found, found];
     if (ino !== inode) {
+      expectFile(file);
       task = { ...began, sizes: new Set([...began.sizes, lines]) };
       [inode, reader, found] = [ino, readerOf(file), noFindings()];
       await examine(reader, task, found, session);

@@ -1339,6 +1339,7 @@ def follow(began: Case, run: "Run") -> Judged:
         status, old, lines = file.stat() if file.exists() else None, found, found.lines
         size = status.st_size if status else 0
         if status and status.st_ino != inode:
+            check_file(file)
             inode, case = status.st_ino, replace(began, keys=Ring(began.keys), sizes={*began.sizes, lines})
             reader, found = Reader(file), Findings()
             examine(reader, case, found, run)

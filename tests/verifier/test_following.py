@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -146,6 +147,30 @@ def test_a_replaced_file_must_begin_with_the_same_lines(name: str, start: Start)
     watch.replace(other.content)
 
     assert watch.end() == (5, "FORKED", "follow", 3)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_pipe_in_the_place_of_the_file_is_refused_unread(name: str, start: Start) -> None:
+    watch = start(name)
+    pipe = watch.file.with_suffix(".pipe")
+    os.mkfifo(pipe)
+    pipe.replace(watch.file)
+
+    told = watch.process.communicate(timeout=30)
+
+    assert (watch.process.returncode, told[0]) == (2, "")
+    assert "is not a regular file" in told[1]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_report_says_that_what_was_judged_is_not_read_again(name: str, start: Start) -> None:
+    watch = start(name)
+    watch.process.send_signal(signal.SIGTERM)
+
+    report = json.loads(watch.process.communicate(timeout=30)[0])
+
+    note = "Lines that were judged are not read again: a change in place after that is not seen."
+    assert note in report["notes"]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
