@@ -358,6 +358,13 @@ MUTANTS = [
         "test_keylog.py::test_trust_is_handed_over_and_never_made",
     ),
     Mutant(
+        "the new key outlives the old one",
+        "keylog",
+        "TrustedKey(event.public_key, event.use, at_id, to_id)",
+        "TrustedKey(event.public_key, event.use, at_id)",
+        "test_keylog.py::test_the_new_key_ends_where_the_old_one_would_have_ended",
+    ),
+    Mutant(
         "the old key goes on",
         "keylog",
         "kept = _ended(ring, event.use, event.previous_key, at_id)",
