@@ -48,8 +48,9 @@ async def test_a_process_that_dies_is_a_page_that_cannot_be_read(monkeypatch: py
 
 
 async def test_a_cancelled_read_leaves_no_process() -> None:
+    before = _children()
     task = asyncio.ensure_future(ReaderProcess().read(html(MANY), 20))
-    while not (children := _children()):  # noqa: ASYNC110 - a process tells nobody that it has begun
+    while not (children := _children() - before):  # noqa: ASYNC110 - a process tells nobody that it has begun
         await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
