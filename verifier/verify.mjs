@@ -783,7 +783,7 @@ function reportChain({ task, copies, sound, fork, repeated, notes, verdict: deci
     [!chain.lines, 'This chain is empty: nothing was checked.'],
     [decided.check === 'min-entries', `${chain.lines} entries, at least ${options.minEntries} were asked for.`],
     stranger,
-    [other, `The policy is for ${task.origin.split('/')[1]}; the first line looks like ${other}.`],
+    [other, `The policy is for ${chainOf(task.layer)}; the first line looks like ${other}.`],
     ...notes.map((note) => [true, note]),
     ...copies.slice(1).map((copy, i) =>
       [true, `${nth(i)} has ${copy.lines} lines, ${copy.bad ? 'some bad' : 'none bad'}; ${compared}.`]),

@@ -1139,7 +1139,7 @@ def chain_notes(judged: Judged) -> Notes:
         (not lines, "This chain is empty: nothing was checked."),
         (judged.verdict.check == "min-entries", f"{lines} entries, at least {least} were asked for."),
         judged.stranger,
-        (other, f"The policy is for {''.join(case.origin.split('/')[1:2])}; the first line looks like {other}."),
+        (other, f"The policy is for {CHAINS.get(case.layer)}; the first line looks like {other}."),
         *((True, note) for note in judged.notes),
     ]
     for number, copy in enumerate(judged.copies[1:], 2):
