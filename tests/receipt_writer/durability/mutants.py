@@ -85,6 +85,11 @@ class Buffered(RecordingFiles):
         whole = super().read_at(handle, super().size(handle), 0) + self._buffers.get(handle, b"")
         return whole[offset : offset + length]
 
+    def close(self, handle: int) -> None:
+        if handle in self._buffers:
+            super().write(handle, self._buffers.pop(handle))
+        super().close(handle)
+
 
 class Unlocked(OsFileSystem):
     """Takes every lock, whoever has it."""
