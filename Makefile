@@ -6,7 +6,7 @@ PYTHON ?= python3
 STAMP := $(VENV)/.installed
 PEERS := tests/node/node_modules/.installed
 SOURCES := services tests evals protos/regenerate.py packaging verifier
-SLOW := not durability and not fuzz and not stack
+SLOW := not slow and not durability and not fuzz and not stack
 
 .PHONY: chat test check lint types imports protos-fresh unit test-durability test-fuzz test-stack bench \
 	protos lock fix clean
@@ -54,7 +54,7 @@ unit: $(STAMP) $(PEERS)
 	$(BIN)/pytest -m "$(SLOW)" -n 2 --dist loadfile
 
 test-durability: $(STAMP)  ## kill loops, power cuts, crash states, failing calls
-	$(BIN)/pytest -m durability -n 2 -rP
+	$(BIN)/pytest -m "durability or slow" -n 2 -rP
 
 test-fuzz: $(STAMP)  ## long differential and property runs
 	$(BIN)/pytest -m fuzz -n 2 --dist loadfile

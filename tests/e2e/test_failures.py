@@ -14,6 +14,8 @@ import pytest
 
 from tests.e2e.conftest import BIN, SLOW_SERVER, Person
 
+pytestmark = pytest.mark.slow  # starts many processes
+
 PATIENCE_S = 20.0
 
 

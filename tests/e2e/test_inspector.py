@@ -19,7 +19,7 @@ TOKEN = "inspector-token-0123456789"
 SERVERS = [("memory-mcp",), ("tools-mcp", "calendar"), ("tools-mcp", "notes"), ("tools-mcp", "search")]
 ERAS = ["legacy", "modern"]
 
-pytestmark = pytest.mark.skipif(
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(]
     not (NODE_BIN / "mcp-inspector").exists(), reason="the MCP Inspector is not installed: it needs npm"
 )
 

@@ -17,6 +17,8 @@ from tests.e2e.conftest import BIN, Person
 from tests.receipt_writer.certificates import make_certificate
 from tests.receipt_writer.parts import free_port, verified
 
+pytestmark = pytest.mark.slow  # starts many processes
+
 
 @dataclass(frozen=True)
 class Outside:

@@ -17,6 +17,8 @@ from memory_mcp.storage.sqlite import FILE_NAME, open_sqlite
 from tests.memory_mcp.serving import DIRECT, ERAS, PATIENCE_S, TOKEN, WHO, Forked, call, connected, environment
 from tests.memory_mcp.world import World
 
+pytestmark = pytest.mark.slow  # starts many processes
+
 BODY = "— ★ 🎉 The design team prefers morning meetings."
 QUERY = "What do you know about the design team?"
 

@@ -17,6 +17,8 @@ from receipt_writer.app import open_service
 from tests.receipt_writer.commands import Commands
 from tests.receipt_writer.parts import decision, ulid
 
+pytestmark = pytest.mark.slow  # starts many processes
+
 ROOT = Path(__file__).parents[2]
 ZEROS = "0" * 64
 

@@ -13,6 +13,8 @@ import pytest
 from receipt_writer.signers.environment import next_seed_variable, seed_variable
 from tests.receipt_writer.format.material import ROOT
 
+pytestmark = pytest.mark.slow  # starts many processes
+
 PAGE = (ROOT / "docs" / "how-to" / "change-keys.md").read_text(encoding="utf-8")
 COMMANDS = "".join(re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
 

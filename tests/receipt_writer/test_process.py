@@ -150,6 +150,8 @@ from pathlib import Path
 from receipt_writer.__main__ import main
 from receipt_writer.storage.filesystem import OsFileSystem
 
+pytestmark = pytest.mark.slow  # starts many processes
+
 def sync(files, handle, stuck=Path(sys.argv[1]), really=OsFileSystem.sync):
     return threading.Event().wait() if stuck.exists() else really(files, handle)
 

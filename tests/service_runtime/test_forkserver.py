@@ -17,6 +17,8 @@ from agent_host.app import PRELOADED
 from tests.service_runtime.conftest import wait_for
 from tests.service_runtime.processes import FOLDER, PATIENCE_S, Demo, environment, wire
 
+pytestmark = pytest.mark.slow  # starts many processes
+
 
 def fork_server_command(path: Path, *words: str) -> list[str]:
     return [sys.executable, "-m", "service_runtime.forkserver", "--socket", str(path), "--allow", "plain", *words]

@@ -22,7 +22,7 @@ from tests.tools_mcp.every_tool import (
 )
 from tests.tools_mcp.running import call, refused, text_of
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 every_tool = pytest.mark.parametrize("tool", EXAMPLES)
 INSIDE = re.compile(r"pydantic|Traceback|sqlite|SELECT |errors\.|/tmp|/home/|\.py\b|Errno|<class|0x[0-9a-f]{6}")

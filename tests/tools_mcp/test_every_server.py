@@ -13,6 +13,8 @@ from tests.tools_mcp.every_tool import EXAMPLES, SERVERS, server_of
 from tests.tools_mcp.processes import PATIENCE_S, Forked, Piped
 from tests.tools_mcp.running import ERAS, TOKEN, WHO, call
 
+pytestmark = pytest.mark.slow  # starts many processes
+
 every_server = pytest.mark.parametrize("server", SERVERS)
 NOISE = {"PYTHONIOENCODING": "cp1252", "LC_ALL": "C"}
 READS: dict[str, tuple[str, dict[str, Any]]] = {

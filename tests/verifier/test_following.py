@@ -15,6 +15,8 @@ import pytest
 
 from tests.verifier import ledger
 
+pytestmark = pytest.mark.slow  # starts many processes
+
 ROOT = Path(__file__).parents[2]
 COMMANDS = {"py": [sys.executable, "verifier/verify.py"], "mjs": ["node", "verifier/verify.mjs"]}
 PROGRAMS = [name for name in COMMANDS if "--follow" in (ROOT / "verifier" / f"verify.{name}").read_text()]

@@ -24,6 +24,8 @@ from tests.receipt_writer.durability.lives import ChainReader, Promises, alive
 from tests.receipt_writer.parts import Clock, chain_file, decision, decision_request, verified
 from tests.receipt_writer.test_process import Writer, launch, said, started
 
+pytestmark = pytest.mark.slow  # starts many processes
+
 
 @asynccontextmanager
 async def taking_over(home: Path, listen: str) -> AsyncIterator[Writer]:

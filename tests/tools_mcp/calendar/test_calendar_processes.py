@@ -15,6 +15,8 @@ from tests.tools_mcp.calendar.samples import ALL, GOOGLE_LIKE
 from tests.tools_mcp.running import call, environment, here, over_stdio, refused
 from tools_mcp.calendar.ics import decode
 
+pytestmark = pytest.mark.slow  # starts many processes
+
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tester", "version": "1"}}
 EACH = 4
 
