@@ -19,9 +19,12 @@ TOKEN = "inspector-token-0123456789"
 SERVERS = [("memory-mcp",), ("tools-mcp", "calendar"), ("tools-mcp", "notes"), ("tools-mcp", "search")]
 ERAS = ["legacy", "modern"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(]
-    not (NODE_BIN / "mcp-inspector").exists(), reason="the MCP Inspector is not installed: it needs npm"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (NODE_BIN / "mcp-inspector").exists(), reason="the MCP Inspector is not installed: it needs npm"
+    ),
+]
 
 
 def inspect(person: Person, *words: str) -> tuple[int, dict[str, Any]]:
