@@ -53,7 +53,7 @@ protos-fresh: $(STAMP)
 unit: $(STAMP) $(PEERS)
 	$(BIN)/pytest -m "$(SLOW)" -n 2 --dist loadfile
 
-test-durability: $(STAMP)  ## kill loops, power cuts, crash states, failing calls
+test-durability: $(STAMP) $(PEERS)  ## kill loops, power cuts, crash states, failing calls
 	$(BIN)/pytest -m "durability or slow" -n 2 -rP
 
 test-fuzz: $(STAMP)  ## long differential and property runs
