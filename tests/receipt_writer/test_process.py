@@ -15,11 +15,14 @@ from typing import Any
 
 import grpc
 import grpc.aio
+import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from prometheus.receipts.v1 import receipts_pb2_grpc
 from tests.receipt_writer.parts import begin_request, decision_request, free_port, turn_request, verified
+
+pytestmark = pytest.mark.slow  # starts many processes
 
 PIPE = asyncio.subprocess.PIPE
 
@@ -149,8 +152,6 @@ import sys, threading
 from pathlib import Path
 from receipt_writer.__main__ import main
 from receipt_writer.storage.filesystem import OsFileSystem
-
-pytestmark = pytest.mark.slow  # starts many processes
 
 def sync(files, handle, stuck=Path(sys.argv[1]), really=OsFileSystem.sync):
     return threading.Event().wait() if stuck.exists() else really(files, handle)
