@@ -12,6 +12,7 @@ from receipt_writer.format.keylog import KEY_CHAIN
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.format.signing import Signer
 from receipt_writer.identity import (
+    STATE_NAME,
     USES,
     Identity,
     LedgerName,
@@ -39,7 +40,7 @@ from receipt_writer.recovery import (
 from receipt_writer.rotation import KeyLog, Rotations, end_rotations
 from receipt_writer.signers.custody import Use
 from receipt_writer.signers.source import KeySource
-from receipt_writer.state import STATE_EVERY_MS, STATE_NAME, State, StateFile
+from receipt_writer.state import STATE_EVERY_MS, State, StateFile
 from receipt_writer.storage.filesystem import FileSystem, OsFileSystem, read_whole
 from receipt_writer.storage.index_file import IndexFile, index_path
 from receipt_writer.storage.jsonl import HEAD_NAME, JsonlStore, chain_path

@@ -14,13 +14,10 @@ from pathlib import Path
 from receipt_writer.errors import RequestRefusedError
 from receipt_writer.format.keylog import KEY_CHAIN
 from receipt_writer.format.schema import LAYERS
-from receipt_writer.identity import chains_folder, policy_path
+from receipt_writer.identity import STATE_NAME, chains_folder, policy_path
 from receipt_writer.progress import Advance
 from receipt_writer.storage.jsonl import chain_path, checkpoint_path
 from service_runtime.errors import SetupError
-
-STATE_NAME = "state.json"
-KEY_LOG = "keys.jsonl"
 
 _PIECE_BYTES = 1 << 20
 _GUIDE = """\

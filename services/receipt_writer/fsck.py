@@ -6,13 +6,12 @@ from pathlib import Path
 
 from receipt_writer.covered import newest_state, require_covered
 from receipt_writer.errors import LedgerDamagedError
-from receipt_writer.exporting import STATE_NAME
 from receipt_writer.format.canonical import MAX_LINE_BYTES
 from receipt_writer.format.keylog import KEY_CHAIN
 from receipt_writer.format.schema import LAYERS
 from receipt_writer.format.signing import fingerprint
 from receipt_writer.format.state import STATE_LAYER
-from receipt_writer.identity import chains_folder, read_name
+from receipt_writer.identity import STATE_NAME, chains_folder, read_name
 from receipt_writer.index import ChainIndex
 from receipt_writer.offline import open_file, read_policy, read_trust, reading
 from receipt_writer.progress import Advance, nobody

@@ -27,6 +27,7 @@ from receipt_writer.trust import Trust
 from service_runtime.errors import SetupError
 
 LEDGER_NAME = "ledger.json"
+STATE_NAME = "state.json"
 USES: tuple[Use, ...] = ("entry", "checkpoint")
 """The two uses of a ledger's keys."""
 

@@ -9,6 +9,7 @@ from receipt_writer.format.checkpoint import parse_note
 from receipt_writer.format.merkle import leaf_hash
 from receipt_writer.format.proof import Proof
 from receipt_writer.fsck import Finding
+from receipt_writer.printable import visible
 from receipt_writer.query import StoredEntry
 from receipt_writer.tables import columns, short
 
@@ -43,7 +44,7 @@ def print_members(members: Mapping[str, Any]) -> None:
     """Print the members of a line, one a line."""
     for name, value in members.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        sys.stdout.write(f"{name:20} {_shown(text)}\n")
+        sys.stdout.write(f"{name:20} {visible(text)}\n")
 
 
 def print_seen(layer: str, line: bytes | None, note: str | None, *, as_json: bool) -> None:
@@ -53,7 +54,7 @@ def print_seen(layer: str, line: bytes | None, note: str | None, *, as_json: boo
         text = json.dumps(seen, ensure_ascii=False)
     elif line:
         members = json.loads(line)
-        text = "  ".join(_shown(column.cell(members)) for column in columns(layer))
+        text = "  ".join(visible(column.cell(members)) for column in columns(layer))
     else:
         text = f"checkpoint over {parse_note(note or '').checkpoint.size} entries"
     sys.stdout.write(f"{text}\n")
@@ -118,10 +119,5 @@ def _print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     table = Table(*titles, box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(_shown(cell)) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     Console(width=None if sys.stdout.isatty() else _WIDE).print(table)
-
-
-def _shown(text: str) -> str:
-    """Return text that cannot steer a terminal."""
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)

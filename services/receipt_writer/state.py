@@ -20,7 +20,6 @@ from receipt_writer.storage.filesystem import FileSystem, read_whole, replace_fi
 from receipt_writer.storage.protocol import EntryStore
 from receipt_writer.writer import Writer
 
-STATE_NAME = "state.json"
 STATE_EVERY_MS = 3_600_000
 """How old the state may be while something else grows: one hour."""
 

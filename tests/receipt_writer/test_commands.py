@@ -187,7 +187,7 @@ def test_wrong_words_are_told_before_a_writer_starts(ledger: Commands, words: li
     assert said in ran.err
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"a": 1.5}', '{"id": 1}'])
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"a": 1.5}', '{"id": 1}', '{"a": 1, "a": 2}'])
 def test_a_draft_that_is_none_is_refused_and_nothing_is_recorded(ledger: Commands, content: str) -> None:
     draft = ledger.home / "draft.json"
     draft.write_text(content)

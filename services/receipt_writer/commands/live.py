@@ -73,7 +73,7 @@ def state(
     """Show the newest signed state: size, root and head of every chain."""
     from receipt_writer.commands.options import receipts_folder
     from receipt_writer.errors import EntryNotFoundError
-    from receipt_writer.exporting import STATE_NAME
+    from receipt_writer.identity import STATE_NAME
     from receipt_writer.presentation import print_state
 
     if connect is None and not fresh:
@@ -105,9 +105,9 @@ def record(
 ) -> None:
     """Record one entry from JSON and print its line."""
     layer_of(chain)
-    members = _draft(_from_stdin() if draft == "-" else Path(draft).read_bytes())
+    draft_json = _draft(_from_stdin() if draft == "-" else Path(draft).read_bytes())
     with a_writer(Where(home, connect, token_file, ca_file, passphrase_file, tenant)) as writer:
-        line = writer.append(chain, members)
+        line = writer.append(chain, draft_json)
     sys.stdout.buffer.write(line + b"\n")
 
 
@@ -139,7 +139,7 @@ def build(
     release = Release(version, tuple(artefact), lock, gate, gate_report, prompt_version, model_version, config_version)
     draft = build_draft(release)
     with a_writer(Where(home, connect, token_file, ca_file, passphrase_file, tenant)) as writer:
-        line = writer.append("builds", draft)
+        line = writer.append("builds", json.dumps(draft, ensure_ascii=False))
     if as_json:
         sys.stdout.buffer.write(line + b"\n")
     else:
@@ -152,13 +152,16 @@ def _from_stdin() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def _draft(content: bytes) -> dict[str, object]:
+def _draft(content: bytes) -> str:
+    """Return the text of a draft as it was written; the writer reads it the same way, strictly."""
     from receipt_writer.errors import DraftRefusedError
+    from receipt_writer.format.canonical import decode_strict
+    from receipt_writer.format.errors import FormatError
 
     try:
-        members = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise DraftRefusedError("The draft is no JSON; give one JSON object with the members of the chain.") from error
-    if not isinstance(members, dict):
+        draft = decode_strict(content)
+    except FormatError as error:
+        raise DraftRefusedError(f"The draft was refused: {error}") from error
+    if not isinstance(draft, dict):
         raise DraftRefusedError("The draft is no JSON object; give one with the members of the chain.")
-    return members
+    return content.decode()

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
+from receipt_writer.printable import visible
+
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """The page's own content security policy: no script, no picture, no connection."""
 
@@ -27,11 +29,6 @@ NOTHING = Markup("")
 def html_of(content: Content) -> str:
     """Return content as HTML; characters that steer a terminal or turn the reading direction become visible."""
     return content.html if isinstance(content, Markup) else escape(visible(content))
-
-
-def visible(text: str) -> str:
-    """Return text in which control, format and private characters are spelled out by their number."""
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 def code(text: str) -> Markup:

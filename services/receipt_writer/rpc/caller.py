@@ -46,9 +46,9 @@ class Caller:
         self._stub = receipts_pb2_grpc.ReceiptWriterStub(channel)  # type: ignore[no-untyped-call]
         self._metadata = metadata
 
-    def append(self, chain: str, draft: Mapping[str, Any]) -> bytes:
-        """Record an entry of any chain that callers write; return its line."""
-        request = pb.AppendRequest(layer=_layer(chain), draft_json=json.dumps(draft, ensure_ascii=False))
+    def append(self, chain: str, draft_json: str) -> bytes:
+        """Record an entry of any chain that callers write; return its line. The writer reads the draft, strictly."""
+        request = pb.AppendRequest(layer=_layer(chain), draft_json=draft_json)
         return _line(self._call(self._stub.Append, request).entry)
 
     def state(self, *, fresh: bool) -> bytes:
