@@ -22,7 +22,9 @@ from receipt_writer.writer import Writer
 WINDOW = 128
 """Items of one stream that may be without an answer; beyond it the stream is not read (flow control)."""
 
-_ANSWER_BYTES = 1_024  # what an answer has beyond its request, roughly
+ANSWER_BYTES = 1_024
+"""What an answer has beyond its request, roughly."""
+
 _LEAVING = "The writer is shutting down; send what was not answered when it is back."
 
 
@@ -100,7 +102,7 @@ class Streaming:
                     raise RequestRefusedError(
                         "A message of the stream is not one of this contract; nothing of it was read."
                     )
-                item = _Item(request.tag, request.ByteSize() + _ANSWER_BYTES, row)
+                item = _Item(request.tag, request.ByteSize() + ANSWER_BYTES, row)
                 row.items.append(item)
                 row.held_bytes += item.size_bytes
                 self._budget.take(item.size_bytes)

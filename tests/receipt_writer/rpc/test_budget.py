@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -10,29 +11,31 @@ import pytest
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from receipt_writer import rpc
 from receipt_writer.rpc.budget import STREAM_BYTES, Budget
-from tests.receipt_writer.parts import begin_request, decision_request, running
+from receipt_writer.rpc.streaming import ANSWER_BYTES
+from tests.receipt_writer.parts import begin_request, decision_request, running, turn_request
 from tests.receipt_writer.rpc.calls import decision_item, read_all, sent, turn_item
-from tests.receipt_writer.rpc.slow import SlowFiles
-from tests.receipt_writer.rpc.test_streaming import settled, waiting
+from tests.receipt_writer.rpc.slow import SlowFiles, settled, standing
+
+FIRST = 9_000
+"""The turn or call whose append stands still on its way to the disk."""
 
 
 async def test_a_stream_of_large_items_is_not_read_beyond_its_bytes(folder: Path) -> None:
     files = SlowFiles("turns.jsonl")
     async with running(folder, files=files) as one:
         items = [large_turn_item(number) for number in range(20)]
-        for number in range(20):
+        for number in (*range(20), FIRST):
             await one.stub.BeginTurn(begin_request(number))
-        files.slow()
-        stream = one.stub.AppendStream()
-        sending = asyncio.ensure_future(sent(stream, items))
-        await files.stuck()
-        taken = STREAM_BYTES // items[0].ByteSize() + 1
-        await settled(one, taken - 1)
-        assert waiting(one) <= taken < 20
-        files.go()
+        held = accumulate(item.ByteSize() + ANSWER_BYTES for item in items)
+        taken = next(count for count, size_bytes in enumerate(held, 1) if size_bytes >= STREAM_BYTES)
+        async with standing(files, one.stub.AppendTurn(turn_request(FIRST))):
+            stream = one.stub.AppendStream()
+            sending = asyncio.ensure_future(sent(stream, items))
+            await settled(one, taken)
         answers, _ = await read_all(stream)
         await sending
-    assert [answer.entry.id for answer in answers] == list(range(1, 21))
+    assert taken < 20
+    assert [answer.entry.id for answer in answers] == list(range(2, 22))
 
 
 def large_turn_item(tag: int) -> pb.AppendStreamRequest:
@@ -52,14 +55,11 @@ async def test_streams_that_hold_all_the_bytes_there_are_leave_every_other_one_i
     monkeypatch.setattr(rpc, "Budget", lambda: budget)
     files = SlowFiles("decisions.jsonl")
     async with running(folder, files=files) as one:
-        files.slow()
-        streams = [one.stub.AppendStream() for _ in range(3)]
-        items = [[decision_item(10 * place + number) for number in range(5)] for place in range(3)]
-        sending = [asyncio.ensure_future(sent(*each)) for each in zip(streams, items, strict=True)]
-        await files.stuck()
-        await settled(one, 3)
-        assert waiting(one) <= 2  # one of the three is on its way to the disk
-        files.go()
+        async with standing(files, one.stub.AppendDecision(decision_request(FIRST))):
+            streams = [one.stub.AppendStream() for _ in range(3)]
+            items = [[decision_item(10 * place + number) for number in range(5)] for place in range(3)]
+            sending = [asyncio.ensure_future(sent(*each)) for each in zip(streams, items, strict=True)]
+            await settled(one, 3)
         answers = [await read_all(stream) for stream in streams]
         await asyncio.gather(*sending)
     assert [[answer.tag for answer in told] for told, _ in answers] == [[one.tag for one in each] for each in items]

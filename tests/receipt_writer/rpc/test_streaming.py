@@ -36,7 +36,10 @@ from tests.receipt_writer.rpc.calls import (
     taken_apart,
     turn_item,
 )
-from tests.receipt_writer.rpc.slow import SlowFiles
+from tests.receipt_writer.rpc.slow import SlowFiles, settled, standing
+
+FIRST = 9_000
+"""The call whose append stands still on its way to the disk."""
 
 
 @pytest_asyncio.fixture
@@ -76,14 +79,13 @@ async def test_hundreds_of_items_are_answered_in_the_order_they_were_sent(live: 
 async def test_items_of_one_stream_share_commits(folder: Path) -> None:
     files = SlowFiles("decisions.jsonl")
     async with running(folder, files=files) as one:
-        files.slow()
-        stream = one.stub.AppendStream()
-        await sent(stream, (decision_item(number) for number in range(60)))
-        await files.stuck()
-        files.go()
+        async with standing(files, one.stub.AppendDecision(decision_request(FIRST))):
+            stream = one.stub.AppendStream()
+            await sent(stream, (decision_item(number) for number in range(60)))
+            await settled(one, 60)
         answers, _ = await read_all(stream)
         assert len(answers) == 60
-        assert files.syncs <= 4  # one that stood still, and those that took what had come meanwhile
+        assert files.syncs == 2  # the one that stood still, and one for all that had come meanwhile
 
 
 async def test_a_bad_item_is_answered_and_ends_nothing(live: Running, folder: Path) -> None:
@@ -131,31 +133,13 @@ async def test_an_empty_stream_ends_well(live: Running) -> None:
 async def test_a_caller_that_takes_no_answers_is_not_read_beyond_its_window(folder: Path) -> None:
     files = SlowFiles("decisions.jsonl")
     async with running(folder, files=files) as one:
-        files.slow()
-        stream = one.stub.AppendStream()
-        sending = asyncio.ensure_future(sent(stream, (decision_item(number) for number in range(2 * WINDOW))))
-        await files.stuck()
-        await settled(one, WINDOW)
-        assert waiting(one) <= WINDOW
-        files.go()
+        async with standing(files, one.stub.AppendDecision(decision_request(FIRST))):
+            stream = one.stub.AppendStream()
+            sending = asyncio.ensure_future(sent(stream, (decision_item(number) for number in range(2 * WINDOW))))
+            await settled(one, WINDOW)
         answers, _ = await read_all(stream)
         await sending
     assert len(answers) == 2 * WINDOW
-
-
-def waiting(one: Running) -> int:
-    return len(one.service.writer._queue)
-
-
-async def settled(one: Running, most: int) -> None:
-    """Let the server run until the queue is as long as a window allows, and a few round trips on."""
-    trips = 0
-    while waiting(one) < most - 1:
-        await one.health()
-        trips += 1
-        assert trips < 1000
-    for _ in range(20):
-        await one.health()
 
 
 async def test_a_full_queue_holds_a_stream_up_instead_of_refusing_it(folder: Path) -> None:
@@ -174,33 +158,29 @@ async def test_an_item_that_finds_the_queue_full_of_others_is_told_when_to_come_
 async def test_what_was_taken_is_recorded_although_the_caller_goes(folder: Path) -> None:
     files = SlowFiles("decisions.jsonl")
     async with running(folder, files=files) as one:
-        files.slow()
-        stream = one.stub.AppendStream()
-        for number in range(20):
-            await stream.write(decision_item(number))
-        await files.stuck()
-        await settled(one, 20)
-        stream.cancel()
-        files.go()
+        async with standing(files, one.stub.AppendDecision(decision_request(FIRST))):
+            stream = one.stub.AppendStream()
+            for number in range(20):
+                await stream.write(decision_item(number))
+            await settled(one, 20)
+            stream.cancel()
         again = [(await one.stub.AppendDecision(decision_request(number))).entry for number in range(20)]
-    assert [entry.id for entry in again] == list(range(1, 21))
-    assert len(verified(folder)) == 20
+    assert [entry.id for entry in again] == list(range(2, 22))
+    assert len(verified(folder)) == 21
 
 
 async def test_a_drain_answers_what_was_taken_and_says_that_the_writer_leaves(folder: Path) -> None:
     files = SlowFiles("decisions.jsonl")
     async with running(folder, files=files) as one:
-        files.slow()
-        stream = one.stub.AppendStream()
-        for number in range(30):
-            await stream.write(decision_item(number))
-        await files.stuck()
-        await settled(one, 30)
-        one.leave.set()
-        files.go()
+        async with standing(files, one.stub.AppendDecision(decision_request(FIRST))):
+            stream = one.stub.AppendStream()
+            for number in range(30):
+                await stream.write(decision_item(number))
+            await settled(one, 30)
+            one.leave.set()
         answers, error = await read_all(stream)
         assert await one.drained() == 0
-    assert [answer.entry.line.encode() for answer in answers] == [entry.line for entry in verified(folder)]
+    assert [answer.entry.line.encode() for answer in answers] == [entry.line for entry in verified(folder)[1:]]
     assert len(answers) == 30
     assert error is not None
     refusal = refusal_of(error)
