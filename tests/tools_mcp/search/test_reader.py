@@ -4,7 +4,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -33,11 +32,11 @@ async def test_a_page_whose_main_text_takes_too_long_to_find_gives_all_of_its_te
 
 
 async def test_a_page_that_takes_too_long_ends_its_process() -> None:
-    began = time.monotonic()
+    before = children()
     found = await ReaderProcess().read(Raw("text", b"x" * 5_000_000), 0.01)
 
     assert found == TOO_LONG
-    assert time.monotonic() - began < 10
+    assert children() <= before
     assert await ReaderProcess().read(Raw("text", b"x"), 0) == TOO_LONG
 
 
@@ -48,15 +47,15 @@ async def test_a_process_that_dies_is_a_page_that_cannot_be_read(monkeypatch: py
 
 
 async def test_a_cancelled_read_leaves_no_process() -> None:
-    before = _children()
+    before = children()
     task = asyncio.ensure_future(ReaderProcess().read(html(MANY), 20))
-    while not (children := _children() - before):  # noqa: ASYNC110 - a process tells nobody that it has begun
+    while not (begun := children() - before):  # noqa: ASYNC110 - a process tells nobody that it has begun
         await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    assert _children() & children == set()
+    assert children() & begun == set()
 
 
 def test_the_process_knows_no_setting_and_may_write_no_file(tmp_path: Path) -> None:
@@ -70,6 +69,6 @@ def test_the_process_knows_no_setting_and_may_write_no_file(tmp_path: Path) -> N
     assert not any(name.startswith("PROMETHEUS") or "KEY" in name for name in reader._PASSED_ON)
 
 
-def _children() -> set[str]:
+def children() -> set[str]:
     listed = Path(f"/proc/{os.getpid()}/task")
     return {child for task in listed.iterdir() for child in (task / "children").read_text().split()}
