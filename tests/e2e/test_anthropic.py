@@ -7,8 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.e2e.conftest import BIN, Person
 from tests.fakes.anthropic_server import KEY, MODEL, Answer, AnthropicServer, Failure, anthropic_server, text, tool_use
+
+pytestmark = pytest.mark.slow  # starts many processes
 
 REMEMBER = Answer(
     [text("Let me keep that."), tool_use("toolu_1", "memory_remember", {"body": "Ana likes green tea."})],

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pexpect
+import pytest
 
 from tests.e2e.conftest import BIN, SLOW_SERVER, Person
+
+pytestmark = pytest.mark.slow  # starts many processes
 
 PROMPT = "you >"
 RECEIPT = re.compile(r"receipt (\d+) signed")
