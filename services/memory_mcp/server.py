@@ -23,13 +23,13 @@ from service_runtime.tool_arguments import NUMBER, OptionalFlag, OptionalText, O
 INSTRUCTIONS = "What one person and their agents know: facts, references, decisions and episodes, kept on this machine."
 
 _Body = Annotated[str, Field(max_length=intake.MAX_BODY_BYTES)]
-_Query = Annotated[str, Field(max_length=intake.MAX_QUERY_CHARACTERS, description="Words or a question")]
+_Query = Annotated[str, Field(max_length=intake.MAX_QUERY_CHARACTERS)]
 _Id = Annotated[str, Field(max_length=100)]
 _Kind = Literal["fact", "reference", "semantic", "decision", "episode"] | None
 _Scope = Annotated[OptionalText, Field(description="global (default) or project:NAME")]
 _SearchScope = Annotated[OptionalText, Field(description="all (default), global or project:NAME")]
 _Time = Annotated[OptionalText, Field(description="RFC 3339 or a date")]
-_Url = Annotated[Annotated[str, Field(max_length=intake.MAX_URL_CHARACTERS)] | None, Field(description="Web source")]
+_Url = Annotated[str, Field(max_length=intake.MAX_URL_CHARACTERS)] | None
 _Number = Annotated[int | None, NUMBER]
 
 _READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -60,7 +60,7 @@ class MemoryTools:
         supersedes: Annotated[OptionalText, Field(description="Id of the memory it replaces")] = None,
         idempotency_key: OptionalText = None,
     ) -> ToolResult:
-        """Store a memory. The same text in the same scope is stored once; a replaced memory stays readable."""
+        """Store a memory, the same text in the same scope once; a replaced memory stays readable."""
         content = intake.content(
             self.zone,
             body=body,
@@ -88,8 +88,8 @@ class MemoryTools:
         scope: _SearchScope = None,
         kind: _Kind = None,
         tags: OptionalTextList = (),
-        after: _Time = None,
-        before: _Time = None,
+        after: OptionalText = None,
+        before: OptionalText = None,
         limit: _Number = None,
         cursor: OptionalText = None,
         include_retired: Annotated[OptionalFlag, Field(description="Superseded memories too")] = None,
@@ -108,7 +108,7 @@ class MemoryTools:
         id: _Id,  # noqa: A002 - the argument's name on the wire
         start: Annotated[_Number, Field(description="Character to begin at, of a long body")] = None,
     ) -> ToolResult:
-        """Read one memory whole, with its history: origin, trust, what it supersedes, what superseded it."""
+        """Read one memory whole, with its origin, trust and history."""
         answer = answers.get_answer(self.memory.get(id), self.zone, max(0, start or 0))
         return _result(answer, wording.get_text(answer))
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+_EMPTY_DEFAULTS = (("default", None), ("default", []))
+
 
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Returns the schema of an answer. Empty fields are left out of answers, so none is published as possibly null."""
@@ -26,6 +28,6 @@ def plain(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _property(schema: dict[str, Any]) -> dict[str, Any]:
-    short = {key: part for key, part in schema.items() if key != "title" and (key, part) != ("default", None)}
+    short = {key: part for key, part in schema.items() if key != "title" and (key, part) not in _EMPTY_DEFAULTS}
     options = [option for option in short.pop("anyOf", ()) if option.get("type") != "null"]
     return short | options[0] if options else short

@@ -50,10 +50,15 @@ def add_tool(
     server.add_tool(tool.model_copy(update={"parameters": plain(tool.parameters)}))
 
 
-def plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an object schema whose optional properties show the one type they have besides null, and no empty default.
+_GOES_WITHOUT_SAYING = (("default", None), ("default", []), ("minLength", 1))
+"""What a property's schema leaves out: still done and checked, but a model has no use for reading it of each."""
 
-    Holds for the objects inside too. Answers leave empty properties out, so it is true of what is sent as well.
+
+def plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an object schema whose optional properties show the one type they have besides null.
+
+    Neither empty defaults nor that a text may not be empty are said. Holds for the objects inside too. Answers leave
+    empty properties out, so it is true of what is sent as well.
     """
     properties = {name: _plain_property(value) for name, value in schema.get("properties", {}).items()}
     inside = {name: plain(value) for name, value in schema.get("$defs", {}).items()}
@@ -62,10 +67,9 @@ def plain(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _plain_property(value: dict[str, Any]) -> dict[str, Any]:
     options = [option for option in value.get("anyOf", ()) if option.get("type") != "null"]
-    rest = {key: part for key, part in value.items() if (key, part) != ("default", None)}
     if len(options) == 1:
-        del rest["anyOf"]
-        rest |= options[0]
+        value = {key: part for key, part in value.items() if key != "anyOf"} | options[0]
+    rest = {key: part for key, part in value.items() if (key, part) not in _GOES_WITHOUT_SAYING}
     if "items" in rest:
         rest["items"] = plain(rest["items"])
     return rest

@@ -30,7 +30,7 @@ def test_a_schema_is_published_without_titles_descriptions_and_nulls() -> None:
             "inner": {"$ref": "#/$defs/Inner"},
             "many": {"type": "array", "items": {"$ref": "#/$defs/Inner"}},
             "count": {"type": "integer"},
-            "tags": {"type": "array", "items": {"type": "string"}, "default": []},
+            "tags": {"type": "array", "items": {"type": "string"}},
         },
         "required": ["title", "inner", "many"],
     }

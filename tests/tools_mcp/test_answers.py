@@ -250,3 +250,22 @@ def test_a_schema_shows_the_one_type_an_optional_property_has() -> None:
         "b": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
         "c": {"type": "array", "items": {"properties": {"d": {"type": "integer"}}}},
     }
+
+
+def test_a_schema_leaves_out_what_goes_without_saying() -> None:
+    said = {"type": "string", "minLength": 2, "maxLength": 9, "default": "none"}
+    schema = {
+        "properties": {
+            "a": {"type": "string", "minLength": 1, "maxLength": 9},
+            "b": {"anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}], "default": None},
+            "c": {"type": "array", "items": {"type": "string"}, "default": []},
+            "d": said,
+        }
+    }
+
+    assert plain(schema)["properties"] == {
+        "a": {"type": "string", "maxLength": 9},
+        "b": {"type": "string"},
+        "c": {"type": "array", "items": {"type": "string"}},
+        "d": said,
+    }

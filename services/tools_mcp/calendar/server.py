@@ -41,10 +41,10 @@ _INSTRUCTIONS = "The person's calendar, kept as iCalendar files. Answers give lo
 _Title = Annotated[str, Field(min_length=1, max_length=300)]
 _OptionalTitle = Annotated[str | None, Field(max_length=300)]
 _Notes = Annotated[str | None, Field(max_length=4000)]
-_Start = Annotated[str, Field(min_length=1, max_length=60, description="time, with offset or local, or a date")]
+_Start = Annotated[str, Field(min_length=1, max_length=60, description="date, or time: local or with offset")]
 _End = Annotated[str | None, Field(max_length=60, description="default: 1 hour; all day: last day")]
 _Rule = Annotated[str | None, Field(max_length=500, description="RRULE")]
-_Scope = Annotated[Scope | None, Field(description="of a series; default: this for an occurrence's id")]
+_Scope = Annotated[Scope | None, Field(description="default: this for an occurrence's id")]
 _Reminders = Annotated[MaybeTextList, Field(description="minutes before")]
 _OptionalId = Annotated[str | None, Field(max_length=500)]
 _WORKING_HOURS = "09:00-17:00"
@@ -107,7 +107,7 @@ class CalendarTools:
         allow_duplicate: OptionalFlag = None,
         idempotency_key: Key = None,
     ) -> ToolResult:
-        """Create an event. Local times are in timezone (IANA), else the person's zone."""
+        """Create an event. Local times are in timezone (IANA) or the person's."""
         fields = EventFields(
             *(title, start, end, duration, timezone, all_day, attendees, location, notes, recurrence, reminders)
         )
@@ -124,7 +124,7 @@ class CalendarTools:
         cursor: Cursor = None,
         expand: OptionalFlag = None,
     ) -> ToolResult:
-        """List events from start (default: today) to end (default: a year later); expand false: a series as one row."""
+        """List events, by default of today and a year on; expand false: a series as one row."""
         zone = self.zone
         window, remarks = self.agenda.window(start, end)
         after = decode_cursor(cursor, "events", (int, str)) if cursor else None
@@ -147,7 +147,7 @@ class CalendarTools:
         return answer(model, list_answer(model, page, zone))
 
     def get_event(self, id: Id) -> ToolResult:  # noqa: A002 - the argument's public name
-        """Get one event, series or occurrence whole."""
+        """Read an event, series or occurrence whole."""
         return self._outcome(Outcome("found", self.agenda.get(id)))
 
     def update_event(
@@ -167,14 +167,14 @@ class CalendarTools:
         reminders: _Reminders = None,
         scope: _Scope = None,
     ) -> ToolResult:
-        """Change fields of an event, occurrence or series. An empty text or list clears a field."""
+        """Change an event. An empty text or list clears a field."""
         fields = EventFields(
             *(title, start, end, duration, timezone, all_day, attendees, location, notes, recurrence, reminders)
         )
         return self._outcome(self.agenda.update(id, fields, scope))
 
     def delete_event(self, *, id: Id, scope: _Scope = None) -> ToolResult:  # noqa: A002 - the argument's public name
-        """Move an event, occurrence or series to the trash."""
+        """Move an event to the trash."""
         return self._outcome(self.agenda.delete(id, scope))
 
     def find_free(
@@ -188,7 +188,7 @@ class CalendarTools:
         limit: Limit = None,
         cursor: Cursor = None,
     ) -> ToolResult:
-        """Find free time of at least duration (minutes or ISO 8601) within working_hours."""
+        """Find free time of at least duration (minutes or ISO 8601)."""
         told = zone_named(timezone) if timezone else None
         zone = told or self.zone
         hours = working_hours or _WORKING_HOURS
@@ -213,10 +213,10 @@ class CalendarTools:
     def import_events(
         self,
         *,
-        content: Annotated[str, Field(min_length=1, max_length=200_000, description="text of an .ics file")],
+        content: Annotated[str, Field(min_length=1, max_length=200_000)],
         dry_run: OptionalFlag = None,
     ) -> ToolResult:
-        """Import events of another program. Newer versions replace what is there."""
+        """Import the text of an .ics file. Newer versions replace what is there."""
         model = self.agenda.take_in(content.encode(errors="replace"), dry_run=bool(dry_run))
         return answer(model, import_text(model))
 
@@ -227,7 +227,7 @@ class CalendarTools:
         start: OptionalText = None,
         end: OptionalText = None,
     ) -> ToolResult:
-        """Get one event or series, or all from start to end, as .ics text."""
+        """Get an event, or all from start to end, as .ics text."""
         data, count = self.agenda.packed(id or self.agenda.window(start, end)[0])
         if len(data) > PAGE_BYTES:
             raise InvalidInputError(

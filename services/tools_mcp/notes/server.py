@@ -27,7 +27,7 @@ _INSTRUCTIONS = "The person's notes, kept as Markdown files. An id is the file's
 _Title = Annotated[str, Field(min_length=1, max_length=300)]
 _NewTitle = Annotated[str | None, Field(max_length=300)]
 _Section = Annotated[Annotated[str, Field(max_length=300)] | None, Field(description="A heading")]
-_Body = Annotated[str, Field(max_length=100_000, description="Markdown")]
+_Body = Annotated[str, Field(max_length=100_000)]
 _Piece = Annotated[str, Field(min_length=1, max_length=20_000)]
 _Replacement = Annotated[str, Field(max_length=20_000)]
 _Mode = Annotated[Mode, BeforeValidator(lambda value: "create" if value is None else value)]
@@ -79,7 +79,7 @@ class NoteTools:
         expected_hash: _Hash = None,
         idempotency_key: Key = None,
     ) -> ToolResult:
-        """Write a note. append and replace change the note with this title, or create it."""
+        """Write a Markdown note. append and replace change the note with this title, or create it."""
         fields = WriteFields(title, body, folder, tags, mode, expected_hash)
         return _answer(self.notebook.write(fields, idempotency_key))
 
@@ -91,7 +91,7 @@ class NoteTools:
         section: _Section = None,
         cursor: Cursor = None,
     ) -> ToolResult:
-        """Read a note by id or title, with its links and backlinks. A long one comes in parts."""
+        """Read a note by id or title with its links and backlinks, a long one in parts."""
         note = self.notebook.read(id, title)
         text = note.body if not section else section_of(note, section)
         start = 0

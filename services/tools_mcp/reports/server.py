@@ -58,7 +58,7 @@ def _seen(value: Any) -> Any:
 
 
 _Urls = Annotated[tuple[Annotated[str, Field(max_length=2000)], ...], Field(max_length=50)]
-_Seen = Annotated[_Urls | None, BeforeValidator(_seen), Field(description="URLs fetched for this report")]
+_Seen = Annotated[_Urls | None, BeforeValidator(_seen), Field(description="URLs fetched")]
 
 
 def build(settings: Settings) -> "FastMCP[Any]":
@@ -100,7 +100,7 @@ class ReportTools:
         return answer(model, "\n".join([verdict, *(problem_line(row) for row in rows)]))
 
     def save(self, *, markdown: _Markdown, scope: _Scope = None, sources_seen: _Seen = None) -> ToolResult:
-        """Keep the report in a text whole, even one that breaks rules; the same again is not kept twice."""
+        """Keep the report in a text whole, even one that breaks rules, and the same once."""
         reading, problems = _checked(markdown, sources_seen)
         if reading.report is None:
             raise InvalidInputError(f"The text holds no report; send one with the line {MARKER} before its title.")
@@ -121,7 +121,7 @@ class ReportTools:
         )
 
     def get(self, *, id: Id, format: _Format = "markdown", cursor: Cursor = None) -> ToolResult:  # noqa: A002
-        """Read a report. A long one comes in parts."""
+        """Read a report, a long one in parts."""
         saved, text = self._text(id, format)
         start = 0
         if cursor:

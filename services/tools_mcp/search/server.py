@@ -96,7 +96,7 @@ class SearchTools:
         start: Limit = None,
         format: _Format = "markdown",  # noqa: A002
     ) -> ToolResult:
-        """Read a web page or PDF: its main text from character start on (max_chars: default 8000, at most 16000)."""
+        """Read a web page or PDF: its main text from start on (max_chars: 8000, at most 16000)."""
         found, is_kept = await self.fetcher.fetch(url, format)
         if isinstance(found, Failure):
             model = answers.failure_answer(url, format, found)
