@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-_EMPTY_DEFAULTS = (("default", None), ("default", []))
+_EMPTY_DEFAULTS: tuple[tuple[str, Any], ...] = (("default", None), ("default", []))
 
 
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def add_tool(
     server.add_tool(tool.model_copy(update={"parameters": plain(tool.parameters)}))
 
 
-_GOES_WITHOUT_SAYING = (("default", None), ("default", []), ("minLength", 1))
+_GOES_WITHOUT_SAYING: tuple[tuple[str, Any], ...] = (("default", None), ("default", []), ("minLength", 1))
 """What a property's schema leaves out: still done and checked, but a model has no use for reading it of each."""
 
 
