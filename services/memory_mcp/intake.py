@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
 from memory_mcp.errors import InvalidArgumentError
-from memory_mcp.model import MEMORY_ID, Changes, Content, Kind, Origin, Trust
+from memory_mcp.model import MEMORY_ID, Changes, Content, Kind, Origin, Source, Trust
 from memory_mcp.moments import parse_moment
 from memory_mcp.scopes import parse_scope
 
@@ -55,10 +55,10 @@ def content(
 def changes(
     body: str | None = None,
     subject: str | None = None,
-    tags: Sequence[str] = (),
+    tags: Sequence[str] | None = None,
     scope: str | None = None,
 ) -> Changes:
-    """Returns what an update is to change.
+    """Returns what an update is to change; an empty list of tags clears them.
 
     Raises:
         InvalidArgumentError: A value is not possible, or there is nothing to change.
@@ -66,7 +66,7 @@ def changes(
     wanted = Changes(
         body=None if body is None else checked_body(body),
         subject=checked_subject(subject),
-        tags=checked_tags(tags),
+        tags=None if tags is None else checked_tags(tags),
         scope=parse_scope(scope) if scope and scope.strip() else None,
     )
     if wanted == Changes():
@@ -74,10 +74,25 @@ def changes(
     return wanted
 
 
-def origin(client: str, source_url: str | None = None) -> Origin:
-    """Returns who stores a memory: our own agent is shown as `prometheus`; what names a web source is of the web."""
+def origin(client: str, source_url: str | None = None, trust: str | None = None) -> Origin:
+    """Returns who stores a memory: our own agent is shown as `prometheus`; what names a web source is of the web.
+
+    Raises:
+        InvalidArgumentError: There is no such trust.
+    """
     shown = OWN_AGENT_ORIGIN if client == OWN_AGENT else client
-    return Origin(shown, Trust.WEB if source_url and source_url.strip() else Trust.AGENT)
+    told = parse_trust(trust) or Trust.AGENT
+    return Origin(shown, Trust.WEB if source_url and source_url.strip() else told)
+
+
+def source(client: str | None, trust: str | None) -> Source:
+    """Returns whose memories are meant.
+
+    Raises:
+        InvalidArgumentError: There is no such trust.
+    """
+    tidy = " ".join(client.split()) if client else ""
+    return Source((OWN_AGENT_ORIGIN if tidy == OWN_AGENT else tidy) or None, parse_trust(trust))
 
 
 def checked_body(body: str) -> str:
@@ -160,6 +175,22 @@ def parse_kind(kind: str | None) -> Kind | None:
     except ValueError as error:
         raise InvalidArgumentError(
             f"There is no kind {kind[:40]!r}; send one of {', '.join(member.value for member in Kind)}.",
+        ) from error
+
+
+def parse_trust(trust: str | None) -> Trust | None:
+    """Returns the trust, or none when none was sent.
+
+    Raises:
+        InvalidArgumentError: There is no such trust.
+    """
+    if trust is None or not trust.strip():
+        return None
+    try:
+        return Trust(trust.strip().lower())
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"There is no trust {trust[:40]!r}; send one of {', '.join(member.value for member in Trust)}.",
         ) from error
 
 

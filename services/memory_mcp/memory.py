@@ -13,8 +13,11 @@ from dataclasses import asdict, replace
 from zoneinfo import ZoneInfo
 
 from memory_mcp import answer_size, cursors, intake
-from memory_mcp.errors import IdempotencyConflictError, NotCurrentError, StoreError, UnknownMemoryError
+from memory_mcp.errors import IdempotencyConflictError, NotCurrentError, StoreError
+from memory_mcp.indexing import index_text
+from memory_mcp.mirror.protocol import UNMIRRORED, Mirror
 from memory_mcp.model import (
+    ANY_SOURCE,
     UNTRUSTED,
     Changes,
     Content,
@@ -25,14 +28,15 @@ from memory_mcp.model import (
     Page,
     Remembered,
     Similar,
+    Source,
     Status,
 )
-from memory_mcp.moments import date_words
 from memory_mcp.normal_form import body_hash
+from memory_mcp.removal import erased_remains
 from memory_mcp.scopes import parse_search_scope
 from memory_mcp.search import MemorySearch
 from memory_mcp.storage.protocol import MemoryStore, NewMemory, Reader, RecordedReply, Writer
-from memory_mcp.terms import IndexedText, indexed
+from memory_mcp.versions import known, not_current, other_versions, stored
 
 DEFAULT_PAGE = 20
 
@@ -47,12 +51,15 @@ class MemoryService:
         zone: ZoneInfo,
         now_ms: Callable[[], int],
         new_id: Callable[[], str],
+        *,
+        mirror: Mirror = UNMIRRORED,
     ) -> None:
         self._store = store
         self._search = search
         self._zone = zone
         self._now_ms = now_ms
         self._new_id = new_id
+        self._mirror = mirror
 
     def remember(
         self,
@@ -77,9 +84,10 @@ class MemoryService:
         with self._store.writing() as writer:
             done = _replayed(writer, key, request_hash)
             if done is None:
-                replaced = _known(writer, replaced_id) if replaced_id else None
-                done = _stored(writer, new, replaced)
+                replaced = known(writer, replaced_id) if replaced_id else None
+                done = stored(writer, new, replaced)
                 _record(writer, key, request_hash, done, new.created_at_ms)
+        self._mirror.changed((done.memory.id, *done.superseded))
         assumed = self._zone.key if content.happened and content.happened.zone_assumed else None
         return replace(done, similar=self._closest(done.memory), zone_assumed=assumed)
 
@@ -105,14 +113,15 @@ class MemoryService:
         with self._store.writing() as writer:
             done = _replayed(writer, key, request_hash)
             if done is None:
-                old = _known(writer, memory_id)
+                old = known(writer, memory_id)
                 content = changes.applied_to(old.content)
                 new = self._new(content, _tainted(origin, old))
                 done = _already_made(writer, old, content)
                 if done is None:
                     position = old.position if content.scope.key == old.content.scope.key else None
-                    done = _stored(writer, replace(new, episode=old.episode, position=position), old)
+                    done = stored(writer, replace(new, episode=old.episode, position=position), old)
                 _record(writer, key, request_hash, done, new.created_at_ms)
+        self._mirror.changed((done.memory.id, *done.superseded))
         return done
 
     def forget(self, memory_id: str, origin: Origin, *, hard: bool = False) -> Forgotten:
@@ -124,19 +133,20 @@ class MemoryService:
         memory_id = intake.checked_id(memory_id)
         now_ms = self._now_ms()
         with self._store.writing() as writer:
-            memory = _known(writer, memory_id)
+            memory = known(writer, memory_id)
             already = memory.forgotten_at_ms is not None
             if not already:
-                writer.forget(memory, _index_text(memory.content), origin.client, now_ms)
+                writer.forget(memory, index_text(memory.content), origin.client, now_ms)
             if hard:
                 writer.erase(memory)
-            versions = _other_versions(writer, memory) if hard else ()
+            versions = other_versions(writer, memory) if hard else ()
+        self._mirror.changed((memory_id,))
         return Forgotten(
             memory_id=memory_id,
             at_ms=memory.forgotten_at_ms if memory.forgotten_at_ms is not None else now_ms,
             already=already and (memory.erased or not hard),
             erased=hard or memory.erased,
-            remains=versions + self._purged() if hard else (),
+            remains=versions + erased_remains(self._store, self._mirror, (memory_id,)) if hard else (),
         )
 
     def get(self, memory_id: str) -> History:
@@ -147,20 +157,27 @@ class MemoryService:
         """
         memory_id = intake.checked_id(memory_id)
         with self._store.reading() as reader:
-            return History(_known(reader, memory_id), reader.superseded_by(memory_id))
+            return History(known(reader, memory_id), reader.superseded_by(memory_id))
 
-    def newest(self, scope: str | None, kind: str | None, limit: int | None, cursor: str | None) -> Page:
+    def newest(
+        self,
+        scope: str | None,
+        kind: str | None,
+        limit: int | None,
+        cursor: str | None,
+        source: Source = ANY_SOURCE,
+    ) -> Page:
         """Returns a page of live memories, newest first.
 
         Raises:
             MemoryServerError: An argument is not possible, or the store refused.
         """
         searched, wanted = parse_search_scope(scope), intake.parse_kind(kind)
-        question = ("list", searched.key if searched else None, wanted)
+        question = ("list", searched.key if searched else None, wanted, source.client, source.trust)
         place = cursors.place_of(cursor, question, numbers=2)
         size = intake.page_size(limit, DEFAULT_PAGE)
         with self._store.reading() as reader:
-            found = reader.newest(searched, wanted, (place[0], place[1]) if place else None, size + 1)
+            found = reader.newest(searched, wanted, (place[0], place[1]) if place else None, size + 1, source)
         page = answer_size.fitting(found[:size], lambda memory: answer_size.entry_bytes(memory, memory.content.body))
         if len(page) == len(found):
             return Page(page)
@@ -173,13 +190,6 @@ class MemoryService:
         except StoreError:
             return None
 
-    def _purged(self) -> tuple[str, ...]:
-        """Purges the store; the text is erased by now, so a failure only means that the files may still hold it."""
-        try:
-            return self._store.purge()
-        except StoreError:
-            return ("the files of the store, which could not be cleaned now",)
-
     def _new(self, content: Content, origin: Origin) -> NewMemory:
         return NewMemory(
             id=self._new_id(),
@@ -187,37 +197,8 @@ class MemoryService:
             body_hash=body_hash(content.body),
             origin=origin,
             created_at_ms=self._now_ms(),
-            text=_index_text(content),
+            text=index_text(content),
         )
-
-
-def _index_text(content: Content) -> IndexedText:
-    """Returns what of a memory is found by a search: its date in words, its subject, tags and body."""
-    date = date_words(content.happened.text) if content.happened else ""
-    return indexed((date, content.subject or "", " ".join(content.tags), content.body))
-
-
-def _known(reader: Reader, memory_id: str) -> Memory:
-    memory = reader.memory(memory_id)
-    if memory is None:
-        raise UnknownMemoryError(memory_id)
-    return memory
-
-
-def _stored(writer: Writer, new: NewMemory, replaced: Memory | None) -> Remembered:
-    """Stores a memory, unless its scope has one with this body, and retires the one it replaces."""
-    same = writer.live_with_body(new.content.scope, new.body_hash)
-    if same is not None and replaced is not None and same.id == replaced.id and same.content != new.content:
-        same = None  # a new version with the same words
-    superseded = () if replaced is None or (same and same.id == replaced.id) else (replaced.id,)
-    if replaced is not None and superseded and not (same and replaced.superseded_by == same.id):
-        if replaced.status is not Status.LIVE:
-            raise NotCurrentError(_not_current(writer, replaced))
-        writer.supersede(replaced, _index_text(replaced.content), same.id if same else new.id, new.created_at_ms)
-    if same is None:
-        return Remembered(writer.insert(new), deduped=False, superseded=superseded)
-    writer.touch(same, new.created_at_ms)
-    return Remembered(replace(same, last_seen_at_ms=new.created_at_ms), deduped=True, superseded=superseded)
 
 
 def _tainted(origin: Origin, old: Memory) -> Origin:
@@ -236,32 +217,7 @@ def _already_made(reader: Reader, old: Memory, content: Content) -> Remembered |
     successor = reader.memory(old.superseded_by) if old.superseded_by else None
     if old.status is Status.SUPERSEDED and successor is not None and successor.content == content:
         return Remembered(successor, deduped=True, superseded=(old.id,))
-    raise NotCurrentError(_not_current(reader, old))
-
-
-def _not_current(reader: Reader, memory: Memory) -> str:
-    if memory.status is not Status.SUPERSEDED:
-        return f"The memory {memory.id} was forgotten; remember its text again if it is still wanted."
-    newest = memory
-    while newest.superseded_by and (following := reader.memory(newest.superseded_by)):
-        newest = following
-    return f"The memory {memory.id} was superseded; the newest version is {newest.id}, send that id instead."
-
-
-def _other_versions(reader: Reader, memory: Memory) -> tuple[str, ...]:
-    """Returns, in words, the other versions of a memory whose text is still there."""
-    versions: dict[str, Memory] = {}
-    following = memory.superseded_by
-    while following and (newer := reader.memory(following)):
-        versions[newer.id] = newer
-        following = newer.superseded_by
-    pending = [memory.id, *versions]
-    while pending:
-        for older in reader.superseded_by(pending.pop()):
-            if older not in versions and older != memory.id:
-                versions[older] = _known(reader, older)
-                pending.append(older)
-    return tuple(f"the version {version.id}" for version in versions.values() if not version.erased)
+    raise NotCurrentError(not_current(reader, old))
 
 
 def _request_hash(*parts: object) -> str:
@@ -279,7 +235,7 @@ def _replayed(reader: Reader, key: str | None, request_hash: str) -> Remembered 
         return None
     if reply.request_hash != request_hash:
         raise IdempotencyConflictError(key)
-    return Remembered(_known(reader, reply.memory_id), deduped=reply.deduped, superseded=reply.superseded)
+    return Remembered(known(reader, reply.memory_id), deduped=reply.deduped, superseded=reply.superseded)
 
 
 def _record(writer: Writer, key: str | None, request_hash: str, done: Remembered, at_ms: int) -> None:

@@ -55,6 +55,23 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Source:
+    """Whose memories are meant: those of one client, of one trust, or both; none means any."""
+
+    client: str | None = None
+    trust: Trust | None = None
+
+    def covers(self, origin: Origin) -> bool:
+        """Returns whether a memory with this origin is meant."""
+        return self.client in (None, origin.client) and self.trust in (None, origin.trust)
+
+
+ANY_SOURCE = Source()
+REPORT_TAG = "report"
+"""The flag of a research report: a memory of kind `semantic` with this tag (agent.md section 6, point 3)."""
+
+
+@dataclass(frozen=True)
 class Content:
     """What a memory says and how it is filed; checked and tidied by `intake`."""
 
@@ -66,14 +83,19 @@ class Content:
     happened: Moment | None = None
     source_url: str | None = None
 
+    @property
+    def is_report(self) -> bool:
+        """Returns whether this is a research report, and not just any semantic memory."""
+        return self.kind is Kind.SEMANTIC and REPORT_TAG in self.tags
+
 
 @dataclass(frozen=True)
 class Changes:
-    """What an update changes in a content; what is none or empty stays as it was."""
+    """What an update changes in a content; what is none stays as it was, no tags (an empty tuple) clears them."""
 
     body: str | None = None
     subject: str | None = None
-    tags: tuple[str, ...] = ()
+    tags: tuple[str, ...] | None = None
     scope: Scope | None = None
 
     def applied_to(self, content: Content) -> Content:
@@ -82,7 +104,7 @@ class Changes:
             content,
             body=self.body or content.body,
             subject=self.subject or content.subject,
-            tags=self.tags or content.tags,
+            tags=content.tags if self.tags is None else self.tags,
             scope=self.scope or content.scope,
         )
 
@@ -161,6 +183,24 @@ class Forgotten:
     already: bool
     erased: bool
     remains: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The outcome of forgetting a whole source: the memories as they were, and what still holds erased text."""
+
+    memories: tuple[Memory, ...]
+    remains: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OriginCount:
+    """How many memories came from one origin, by what has become of them; erased ones count as forgotten."""
+
+    origin: Origin
+    live: int
+    superseded: int
+    forgotten: int
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from memory_mcp import answer_size, cursors, intake, ranking, supersede
-from memory_mcp.model import Found, Hit, Memory, Recalled, Similar
+from memory_mcp.model import ANY_SOURCE, Found, Hit, Memory, Recalled, Similar, Source
 from memory_mcp.moments import parse_moment, shown
 from memory_mcp.ranking import Candidate, Corpus, Weights
 from memory_mcp.scopes import ALL, parse_search_scope
@@ -46,6 +46,7 @@ class Request:
     limit: int | None = None
     cursor: str | None = None
     include_retired: bool = False
+    source: Source = ANY_SOURCE
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,7 @@ class MemorySearch:
             tags=intake.checked_tags(request.tags),
             after_ms=after.at_ms if after else None,
             before_ms=before.at_ms if before else None,
+            source=request.source,
         )
 
     def _line(self, memory: Memory, characters: int) -> str:

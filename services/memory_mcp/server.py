@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from fastmcp import Context, FastMCP
@@ -13,24 +13,14 @@ from fastmcp.tools.base import ToolResult
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from memory_mcp import answers, intake, wording
+from memory_mcp import answers, arguments, intake, wording
 from memory_mcp.memory import MemoryService
 from memory_mcp.search import MemorySearch, Request
 from memory_mcp.tool_schema import output_schema, plain
 from service_runtime.mcp_server import client_name
-from service_runtime.tool_arguments import NUMBER, OptionalFlag, OptionalText, OptionalTextList
+from service_runtime.tool_arguments import OptionalFlag, OptionalText, OptionalTextList
 
 INSTRUCTIONS = "What one person and their agents know: facts, references, decisions and episodes, kept on this machine."
-
-_Body = Annotated[str, Field(max_length=intake.MAX_BODY_BYTES)]
-_Query = Annotated[str, Field(max_length=intake.MAX_QUERY_CHARACTERS)]
-_Id = Annotated[str, Field(max_length=100)]
-_Kind = Literal["fact", "reference", "semantic", "decision", "episode"] | None
-_Scope = Annotated[OptionalText, Field(description="global (default) or project:NAME")]
-_SearchScope = Annotated[OptionalText, Field(description="all (default), global or project:NAME")]
-_Time = Annotated[OptionalText, Field(description="RFC 3339 or a date")]
-_Url = Annotated[str, Field(max_length=intake.MAX_URL_CHARACTERS)] | None
-_Number = Annotated[int | None, NUMBER]
 
 _READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -49,13 +39,14 @@ class MemoryTools:
         self,
         ctx: Context,
         *,
-        body: _Body,
-        kind: _Kind = None,
-        scope: _Scope = None,
+        body: arguments.Body,
+        kind: arguments.Kind = None,
+        scope: arguments.Scope = None,
         subject: OptionalText = None,
         tags: OptionalTextList = (),
-        happened_at: _Time = None,
-        source_url: _Url = None,
+        happened_at: arguments.Time = None,
+        source_url: arguments.Url = None,
+        trust: arguments.Stated = None,
         episode: Annotated[OptionalText, Field(description="Key of the conversation it belongs to")] = None,
         supersedes: Annotated[OptionalText, Field(description="Id of the memory it replaces")] = None,
         idempotency_key: OptionalText = None,
@@ -73,7 +64,7 @@ class MemoryTools:
         )
         done = self.memory.remember(
             content,
-            intake.origin(client_name(ctx), source_url),
+            intake.origin(client_name(ctx), source_url, trust),
             episode=episode,
             supersedes=supersedes,
             idempotency_key=idempotency_key,
@@ -84,13 +75,13 @@ class MemoryTools:
     def search(
         self,
         *,
-        query: _Query,
-        scope: _SearchScope = None,
-        kind: _Kind = None,
+        query: arguments.Query,
+        scope: arguments.SearchScope = None,
+        kind: arguments.Kind = None,
         tags: OptionalTextList = (),
         after: OptionalText = None,
         before: OptionalText = None,
-        limit: _Number = None,
+        limit: arguments.Number = None,
         cursor: OptionalText = None,
         include_retired: Annotated[OptionalFlag, Field(description="Superseded memories too")] = None,
         explain: Annotated[OptionalFlag, Field(description="Show the parts of each score")] = None,
@@ -105,14 +96,14 @@ class MemoryTools:
     def get(
         self,
         *,
-        id: _Id,  # noqa: A002 - the argument's name on the wire
-        start: Annotated[_Number, Field(description="Character to begin at, of a long body")] = None,
+        id: arguments.Id,  # noqa: A002 - the argument's name on the wire
+        start: Annotated[arguments.Number, Field(description="Character to begin at, of a long body")] = None,
     ) -> ToolResult:
         """Read one memory whole, with its origin, trust and history."""
         answer = answers.get_answer(self.memory.get(id), self.zone, max(0, start or 0))
         return _result(answer, wording.get_text(answer))
 
-    def recall(self, *, query: _Query, token_budget: _Number = None) -> ToolResult:
+    def recall(self, *, query: arguments.Query, token_budget: arguments.Number = None) -> ToolResult:
         """Give what is known about a query as one block, newest first, each line with its date and id."""
         answer = answers.recall_answer(self.finder.recall(query, token_budget))
         return _result(answer, wording.recall_text(answer))
@@ -120,23 +111,26 @@ class MemoryTools:
     def newest(
         self,
         *,
-        scope: _SearchScope = None,
-        kind: _Kind = None,
-        limit: _Number = None,
+        scope: arguments.SearchScope = None,
+        kind: arguments.Kind = None,
+        origin: OptionalText = None,
+        trust: arguments.Trust = None,
+        limit: arguments.Number = None,
         cursor: OptionalText = None,
     ) -> ToolResult:
         """List memories, newest first."""
-        answer = answers.list_answer(self.memory.newest(scope, kind, limit, cursor), self.zone)
+        page = self.memory.newest(scope, kind, limit, cursor, intake.source(origin, trust))
+        answer = answers.list_answer(page, self.zone)
         return _result(answer, wording.list_text(answer))
 
     def update(
         self,
         ctx: Context,
         *,
-        id: _Id,  # noqa: A002 - the argument's name on the wire
-        body: Annotated[_Body | None, Field()] = None,
+        id: arguments.Id,  # noqa: A002 - the argument's name on the wire
+        body: arguments.Body | None = None,
         subject: OptionalText = None,
-        tags: OptionalTextList = (),
+        tags: arguments.NewTags = None,
         scope: OptionalText = None,
         idempotency_key: OptionalText = None,
     ) -> ToolResult:
@@ -150,7 +144,7 @@ class MemoryTools:
         self,
         ctx: Context,
         *,
-        id: _Id,  # noqa: A002 - the argument's name on the wire
+        id: arguments.Id,  # noqa: A002 - the argument's name on the wire
         hard: Annotated[OptionalFlag, Field(description="Erase the text for good")] = None,
     ) -> ToolResult:
         """Take a memory out of every search; memory_get still shows it, unless it is erased."""

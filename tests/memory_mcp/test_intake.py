@@ -4,7 +4,7 @@ import pytest
 
 from memory_mcp import intake
 from memory_mcp.errors import InvalidArgumentError
-from memory_mcp.model import Changes, Kind, Origin, Trust
+from memory_mcp.model import Changes, Kind, Origin, Source, Trust
 from memory_mcp.normal_form import body_hash
 from tests.memory_mcp.world import content
 
@@ -80,10 +80,17 @@ def test_an_update_changes_only_what_is_sent() -> None:
     assert new == content("new", subject="s", tags=["b"], scope="project:x", kind="decision")
 
 
-@pytest.mark.parametrize("sent", [{}, {"subject": " "}, {"tags": []}, {"scope": ""}])
+@pytest.mark.parametrize("sent", [{}, {"subject": " "}, {"tags": None}, {"scope": ""}])
 def test_an_update_without_a_change_is_refused(sent: dict[str, object]) -> None:
     with pytest.raises(InvalidArgumentError, match="There is nothing to change"):
         intake.changes(**sent)  # type: ignore[arg-type]
+
+
+def test_an_empty_list_of_tags_clears_them_and_none_keeps_them() -> None:
+    old = content("old", tags=["a"])
+
+    assert intake.changes(tags=[]).applied_to(old) == content("old")
+    assert intake.changes(body="new").applied_to(old) == content("new", tags=["a"])
 
 
 def test_changes_are_read_like_a_content() -> None:
@@ -100,6 +107,23 @@ def test_our_own_agent_is_shown_by_its_short_name() -> None:
 def test_what_names_a_web_source_is_of_the_web() -> None:
     assert intake.origin("claude-ai", "https://example.org").trust is Trust.WEB
     assert intake.origin("claude-ai", " ").trust is Trust.AGENT
+
+
+def test_the_trust_is_what_the_writer_says_but_what_names_a_web_source_is_never_more() -> None:
+    assert intake.origin("claude-ai", trust=" User ").trust is Trust.USER
+    assert intake.origin("claude-ai", "https://example.org", "user").trust is Trust.WEB
+    with pytest.raises(InvalidArgumentError, match="no trust 'friend'; send one of user, agent, web, import"):
+        intake.origin("claude-ai", trust="friend")
+
+
+def test_a_source_is_a_client_a_trust_or_both() -> None:
+    web, own = Origin("claude-ai", Trust.WEB), Origin("prometheus", Trust.AGENT)
+
+    assert intake.source(None, " ") == Source()
+    assert intake.source("prometheus-agent", None).covers(own)
+    assert intake.source(" claude-ai ", "web").covers(web)
+    assert not intake.source("claude-ai", "agent").covers(web)
+    assert not intake.source("claude-ai", None).covers(own)
 
 
 def test_bodies_that_differ_in_case_width_and_space_are_one() -> None:

@@ -3,6 +3,9 @@
 Every implementation passes `tests/conformance/test_memory_store.py`. The decisions (what is a duplicate, what replaces
 what) are the service's; a store only keeps rows and the index. The index is a plain list of terms per memory, so
 ranking is the same whatever the database, and erasing a memory removes exactly its own rows.
+
+Added for transfer, mirrors and removal by origin: `Reader.retired_bodies`, `Reader.every`, the `source` of
+`Reader.newest` and of `Filter`, and that `Writer.insert` gives another place when the one asked for is taken.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from memory_mcp.model import Content, Kind, Memory, Origin
+from memory_mcp.model import ANY_SOURCE, Content, Kind, Memory, Origin, Source
 from memory_mcp.ranking import Posting
 from memory_mcp.scopes import Scope
 from memory_mcp.terms import IndexedText
@@ -23,7 +26,7 @@ class NewMemory:
     """A memory about to be stored.
 
     `episode` is the key of a conversation in the scope; the memory takes the next position there, or `position` when it
-    replaces a version that had one.
+    replaces a version that had one and no live memory has that place.
     """
 
     id: str
@@ -46,7 +49,7 @@ class Searched:
 
 @dataclass(frozen=True)
 class Filter:
-    """What a memory must be to be in an answer: of this kind, with all of these tags, within these times.
+    """What a memory must be to be in an answer: of this kind and source, with all of these tags, within these times.
 
     The time of a memory is when it happened, else when it was stored; `after_ms` is included, `before_ms` is not.
     """
@@ -55,6 +58,7 @@ class Filter:
     tags: tuple[str, ...] = ()
     after_ms: int | None = None
     before_ms: int | None = None
+    source: Source = ANY_SOURCE
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,14 @@ class Reader(Protocol):
         """Returns the live memory of a scope with this body; there is at most one."""
         ...
 
+    def retired_bodies(self) -> dict[tuple[str, str], str]:
+        """Returns the superseded, forgotten and erased: scope key and body hash, with the id of the newest of them."""
+        ...
+
+    def every(self, after: int, limit: int) -> list[Memory]:
+        """Returns memories of every status in the order of their numbers, from the first above `after`."""
+        ...
+
     def superseded_by(self, memory_id: str) -> tuple[str, ...]:
         """Returns the ids of the memories that this one replaced directly, oldest first."""
         ...
@@ -102,6 +114,7 @@ class Reader(Protocol):
         kind: Kind | None,
         before: tuple[int, int] | None,
         limit: int,
+        source: Source = ANY_SOURCE,
     ) -> list[Memory]:
         """Returns live memories, newest first, that come after the place (created_at_ms, number) in that order."""
         ...

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
-from memory_mcp.model import Content, Kind, Memory, Origin, Trust
+from memory_mcp.model import ANY_SOURCE, Content, Kind, Memory, Origin, Source, Trust
 from memory_mcp.moments import Moment
 from memory_mcp.ranking import Posting
 from memory_mcp.scopes import Scope
@@ -47,6 +47,8 @@ SELECT number FROM memory
  WHERE scope IN (SELECT value FROM json_each(:scopes)) AND forgotten_at_ms IS NULL
    AND (retired_at_ms IS NULL) IN (SELECT value FROM json_each(:live))
    AND (:kind IS NULL OR kind = :kind)
+   AND (:client IS NULL OR origin = :client)
+   AND (:trust IS NULL OR trust = :trust)
    AND (:after IS NULL OR coalesce(happened_at_ms, created_at_ms) >= :after)
    AND (:before IS NULL OR coalesce(happened_at_ms, created_at_ms) < :before)
    AND NOT EXISTS (SELECT value FROM json_each(:tags) WHERE value NOT IN (SELECT value FROM json_each(memory.tags)))
@@ -75,6 +77,18 @@ class SqliteReader:
             (scope.key, body_hash),
         )
 
+    def retired_bodies(self) -> dict[tuple[str, str], str]:
+        """Returns the superseded, forgotten and erased: scope key and body hash, with the id of the newest of them."""
+        rows = self._connection.execute(
+            """SELECT scope.key, memory.body_hash, memory.id FROM memory JOIN scope ON scope.id = memory.scope
+                WHERE memory.retired_at_ms IS NOT NULL ORDER BY memory.number""",
+        )
+        return {(scope, body_hash): memory_id for scope, body_hash, memory_id in rows}
+
+    def every(self, after: int, limit: int) -> list[Memory]:
+        """Returns memories of every status in the order of their numbers, from the first above `after`."""
+        return self._all("WHERE memory.number > ? ORDER BY memory.number LIMIT ?", (after, limit))
+
     def superseded_by(self, memory_id: str) -> tuple[str, ...]:
         """Returns the ids of the memories that this one replaced directly, oldest first."""
         rows = self._connection.execute("SELECT id FROM memory WHERE superseded_by = ? ORDER BY number", (memory_id,))
@@ -86,6 +100,7 @@ class SqliteReader:
         kind: Kind | None,
         before: tuple[int, int] | None,
         limit: int,
+        source: Source = ANY_SOURCE,
     ) -> list[Memory]:
         """Returns live memories, newest first, that come after the place (created_at_ms, number) in that order."""
         conditions, values = ["memory.retired_at_ms IS NULL"], list[object]()
@@ -95,6 +110,12 @@ class SqliteReader:
         if kind is not None:
             conditions.append("memory.kind = ?")
             values.append(kind.value)
+        if source.client is not None:
+            conditions.append("memory.origin = ?")
+            values.append(source.client)
+        if source.trust is not None:
+            conditions.append("memory.trust = ?")
+            values.append(source.trust.value)
         if before is not None:
             conditions.append("(memory.created_at_ms, memory.number) < (?, ?)")
             values.extend(before)
@@ -132,6 +153,8 @@ class SqliteReader:
         """Returns the numbers of the memories that pass a filter."""
         values = self._part(searched) | {
             "kind": wanted.kind,
+            "client": wanted.source.client,
+            "trust": wanted.source.trust,
             "after": wanted.after_ms,
             "before": wanted.before_ms,
             "tags": json.dumps(wanted.tags),

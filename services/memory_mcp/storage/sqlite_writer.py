@@ -115,7 +115,7 @@ class SqliteWriter(SqliteReader):
         return int(number)
 
     def _place(self, scope: int, new: NewMemory) -> tuple[int | None, int | None]:
-        """Returns the conversation's number and the position in it; a replaced version's position is kept."""
+        """Returns the conversation's number and the position in it; a replaced version's position is kept when free."""
         if new.episode is None:
             return None, None
         self._connection.execute(
@@ -127,7 +127,13 @@ class SqliteWriter(SqliteReader):
             "SELECT id, next_position FROM episode WHERE scope = ? AND key = ?",
             (scope, new.episode),
         ).fetchone()
-        position = following if new.position is None else new.position
+        position = following
+        if new.position is not None:
+            (taken,) = self._connection.execute(
+                "SELECT count(*) FROM memory WHERE episode = ? AND position = ? AND retired_at_ms IS NULL",
+                (episode, new.position),
+            ).fetchone()
+            position = following if taken else new.position
         self._connection.execute(
             "UPDATE episode SET next_position = max(next_position, ?) WHERE id = ?",
             (position + 1, episode),

@@ -1,0 +1,1 @@
+"""The mirrors of the store for people: MEMORY.md and a file per fact, as Claude Code keeps them."""

@@ -1,0 +1,33 @@
+"""What the memory service tells a mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Mirror(Protocol):
+    """What is kept beside the store for people to read: told after each commit, and never in a write's way."""
+
+    def changed(self, memory_ids: Sequence[str]) -> None:
+        """Notes that these memories are to be shown anew; returns at once."""
+        ...
+
+    def purge(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        """Removes erased memories from the files now; returns, in words, where their text may remain."""
+        ...
+
+
+class NoMirror:
+    """A store that is shown nowhere else."""
+
+    def changed(self, memory_ids: Sequence[str]) -> None:
+        """Does nothing."""
+
+    def purge(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        """Returns nothing: there is nowhere the text could be."""
+        del memory_ids
+        return ()
+
+
+UNMIRRORED = NoMirror()

@@ -1,0 +1,68 @@
+"""The versions of a memory: what becomes a new one, which is the newest, and which others there are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memory_mcp.errors import NotCurrentError, UnknownMemoryError
+from memory_mcp.indexing import index_text
+from memory_mcp.model import Memory, Remembered, Status
+from memory_mcp.storage.protocol import NewMemory, Reader, Writer
+
+
+def known(reader: Reader, memory_id: str) -> Memory:
+    """Returns the memory with this id.
+
+    Raises:
+        UnknownMemoryError: There is none.
+    """
+    memory = reader.memory(memory_id)
+    if memory is None:
+        raise UnknownMemoryError(memory_id)
+    return memory
+
+
+def not_current(reader: Reader, memory: Memory) -> str:
+    """Returns the sentence for a memory that cannot be changed any more; it names the newest version."""
+    if memory.status is not Status.SUPERSEDED:
+        return f"The memory {memory.id} was forgotten; remember its text again if it is still wanted."
+    newest = memory
+    while newest.superseded_by and (following := reader.memory(newest.superseded_by)):
+        newest = following
+    return f"The memory {memory.id} was superseded; the newest version is {newest.id}, send that id instead."
+
+
+def other_versions(reader: Reader, memory: Memory) -> tuple[str, ...]:
+    """Returns, in words, the other versions of a memory whose text is still there."""
+    versions: dict[str, Memory] = {}
+    following = memory.superseded_by
+    while following and (newer := reader.memory(following)):
+        versions[newer.id] = newer
+        following = newer.superseded_by
+    pending = [memory.id, *versions]
+    while pending:
+        for older in reader.superseded_by(pending.pop()):
+            if older not in versions and older != memory.id:
+                versions[older] = known(reader, older)
+                pending.append(older)
+    return tuple(f"the version {version.id}" for version in versions.values() if not version.erased)
+
+
+def stored(writer: Writer, new: NewMemory, replaced: Memory | None) -> Remembered:
+    """Stores a memory, unless its scope has one with this body, and retires the one it replaces.
+
+    Raises:
+        NotCurrentError: The replaced memory is not live.
+    """
+    same = writer.live_with_body(new.content.scope, new.body_hash)
+    if same is not None and replaced is not None and same.id == replaced.id and same.content != new.content:
+        same = None  # a new version with the same words
+    superseded = () if replaced is None or (same and same.id == replaced.id) else (replaced.id,)
+    if replaced is not None and superseded and not (same and replaced.superseded_by == same.id):
+        if replaced.status is not Status.LIVE:
+            raise NotCurrentError(not_current(writer, replaced))
+        writer.supersede(replaced, index_text(replaced.content), same.id if same else new.id, new.created_at_ms)
+    if same is None:
+        return Remembered(writer.insert(new), deduped=False, superseded=superseded)
+    writer.touch(same, new.created_at_ms)
+    return Remembered(replace(same, last_seen_at_ms=new.created_at_ms), deduped=True, superseded=superseded)
