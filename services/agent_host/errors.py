@@ -2,10 +2,13 @@
 
 HostError                       base; the message is one sentence for a person
 ├── UsageError                  the command line or the input is off (exit 2)
+│   └── CallError               a constrained call was asked for in a way that cannot be: nothing was called or recorded
 ├── ConfigurationError          settings, keys or files name something unusable (exit 2)
+│   └── SpecError               a RuntimeAISpec breaks one of its rules
 ├── HomeInUseError              another host runs on this home (exit 2)
 ├── WriterUnavailableError      the receipt writer does not answer: the receipt is spooled
 ├── ReceiptRefusedError         the receipt writer refused a draft
+├── NoDecisionError             a spec that says `raise` got no usable output; its entry is recorded
 └── ProviderError               a model gave no usable answer
     ├── ProviderRefusedError    the provider refused the request (4xx); asking again changes nothing
     └── ProviderUnavailableError  network, overload or a broken stream, after bounded retries
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent_host.providers.protocol import Usage
+    from agent_host.tracing.events import ExitState
 
 
 class HostError(Exception):
@@ -27,8 +31,16 @@ class UsageError(HostError):
     """The command line or the input cannot be used as it is."""
 
 
+class CallError(UsageError):
+    """A constrained call cannot be made as it was asked for; no model was called and nothing was recorded."""
+
+
 class ConfigurationError(HostError):
     """Settings, keys or files name something that cannot be used."""
+
+
+class SpecError(ConfigurationError):
+    """A RuntimeAISpec breaks one of its rules (constrained-ai.md, RuntimeAISpec)."""
 
 
 class HomeInUseError(HostError):
@@ -41,6 +53,15 @@ class WriterUnavailableError(HostError):
 
 class ReceiptRefusedError(HostError):
     """The receipt writer refused a draft; retrying the same draft changes nothing."""
+
+
+class NoDecisionError(HostError):
+    """A call under a spec that says `raise` came to no usable output; `call_id` names its entry."""
+
+    def __init__(self, message: str, call_id: str, exit_state: ExitState) -> None:
+        super().__init__(message)
+        self.call_id = call_id
+        self.exit_state = exit_state
 
 
 class ProviderError(HostError):

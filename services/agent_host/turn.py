@@ -94,7 +94,7 @@ class _Events:
 
     @property
     def iterations(self) -> int:
-        return sum(isinstance(event, ModelCalled) for event in self.kept)
+        return sum(isinstance(event, ModelCalled) and event.kind in {"loop", "final"} for event in self.kept)
 
     @property
     def streamed_text(self) -> str:

@@ -7,10 +7,12 @@ a deadline, or a person who changed their mind.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_host.cancellation import take_back_cancellation, to_the_end
+from agent_host.constrained.recording import Call, Outcome, call_event, decision_draft
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.errors import ProviderError, ProviderUnavailableError
 from agent_host.identifiers import new_call_id
@@ -20,16 +22,13 @@ from agent_host.providers.protocol import (
     ModelReply,
     ModelRequest,
     Provider,
-    StopReason,
     Text,
     TextDelta,
     ToolUse,
     Usage,
 )
-from agent_host.receipts.commitments import SCHEME, commit
-from agent_host.receipts.drafts import DecisionDraft
 from agent_host.receipts.protocol import Ledger
-from agent_host.tracing.events import CallKind, Emit, ExitState, ModelCalled
+from agent_host.tracing.events import CallKind, Emit, ExitState
 
 
 @dataclass(frozen=True)
@@ -96,12 +95,6 @@ class ReplyDrafter:
         if cancelled:
             raise asyncio.CancelledError
 
-    def _price(self, usage: Usage | None) -> int | None:
-        """Returns what the call cost; None when its tokens are not known, unless nothing this provider does costs."""
-        if usage is None and self._provider.identity.provider != "offline":
-            return None
-        return self._cost(usage or Usage())
-
     async def _stream(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         reply: ModelReply | None = None
         async for item in self._provider.stream(request):
@@ -114,46 +107,23 @@ class ReplyDrafter:
         return reply
 
     async def _record(self, request: ModelRequest, kind: CallKind, started_ms: int, answer: _Answer) -> None:
-        call_id = new_call_id()
-        latency_ms = max(0, self._now_ms() - started_ms)
-        reply = answer.reply
-        fell_back = answer.exit_state.startswith("fallback")
-        output = _reply_value(reply) if reply else self._spec.deterministic_default if fell_back else None
-        committed_input = commit(call_id, "inputHash", _request_value(request))
-        committed_output = commit(call_id, "outputCanonicalHash", output)
-        draft = DecisionDraft(
-            spec_id=self._spec.spec_id,
-            spec_hash=self._spec.spec_hash,
-            category=self._spec.category,
-            input_hash=committed_input.digest,
-            output_canonical_hash=committed_output.digest,
-            commitment=SCHEME,
-            identity=self._provider.identity,
-            latency_ms=latency_ms,
-            schema_valid=reply is not None,
-            fallback_triggered=fell_back,
-            turn_id=self._turn_id,
-            call_id=call_id,
+        reply, fell_back = answer.reply, answer.exit_state.startswith("fallback")
+        call = Call(self._spec, self._provider.identity, new_call_id(), self._turn_id, request_value(request), kind)
+        outcome = Outcome(
             exit_state=answer.exit_state,
+            output=reply_value(reply) if reply else self._spec.deterministic_default if fell_back else None,
+            schema_valid=reply is not None,
+            fell_back=fell_back,
+            latency_ms=max(0, self._now_ms() - started_ms),
+            usage=answer.usage,
+            stop_reason=reply.stop_reason if reply else None,
         )
-        entry_id = await self._ledger.append_decision(draft, (committed_input.opening, committed_output.opening))
-        stop_reason: StopReason | None = reply.stop_reason if reply else None
-        self._emit(
-            ModelCalled(
-                kind=kind,
-                identity=self._provider.identity,
-                stop_reason=stop_reason,
-                usage=answer.usage or Usage(),
-                cost_micro_usd=self._price(answer.usage),
-                latency_ms=latency_ms,
-                exit_state=answer.exit_state,
-                call_id=call_id,
-                entry_id=entry_id,
-            )
-        )
+        draft, openings = decision_draft(call, outcome)
+        entry_id = await self._ledger.append_decision(draft, openings)
+        self._emit(call_event(call, outcome, entry_id, self._cost))
 
 
-def _request_value(request: ModelRequest) -> JsonValue:
+def request_value(request: ModelRequest) -> JsonValue:
     """Returns what a call's input commitment covers: the prompt, the rows and the names of the tools offered."""
     return {
         "system": request.system,
@@ -166,16 +136,19 @@ def _request_value(request: ModelRequest) -> JsonValue:
     }
 
 
-def _reply_value(reply: ModelReply) -> JsonValue:
+def reply_value(reply: ModelReply) -> JsonValue:
+    """Returns what a call's output commitment covers: the reply's words and tool calls."""
     return {"blocks": [_block_value(block) for block in reply.blocks]}
 
 
 def _block_value(block: Block) -> JsonValue:
+    """Returns a block in the reply-drafter's closed schema, which holds a tool's free arguments as JSON text."""
     match block:
         case Text():
             return {"type": "text", "text": block.text}
         case ToolUse():
-            return {"type": "tool_use", "id": block.id, "name": block.name, "arguments": block.arguments}
+            arguments = json.dumps(block.arguments, ensure_ascii=False, sort_keys=True, default=dict)
+            return {"type": "tool_use", "id": block.id, "name": block.name, "arguments": arguments}
         case _:
             return {
                 "type": "tool_result",

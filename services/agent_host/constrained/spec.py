@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal, TypeAlias
 
-from agent_host.errors import ConfigurationError
+from agent_host.constrained.spec_rules import broken_rule
+from agent_host.errors import SpecError
 from agent_host.providers.protocol import Identity, JsonValue
 from agent_host.receipts.commitments import canonical_bytes
 
@@ -20,16 +20,17 @@ Category: TypeAlias = Literal["classifier", "extractor", "drafter", "router", "s
 ReviewerGate: TypeAlias = Literal["always", "on-low-confidence", "never"]
 Fallback: TypeAlias = Literal["deterministic-default", "retry-once-then-default", "raise", "queue-for-review"]
 
-_KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_SPEC_ID_LIMIT = 128
-
 
 @dataclass(frozen=True)
 class RuntimeAISpec:
     """One kind of model call; validated when made, hashed over its RFC 8785 bytes.
 
+    `low_confidence_threshold` is in basis points, `max_latency_ms` bounds the whole call, retries included, and
+    `max_output_tokens` what the model may write. With `require_receipt` a call whose entry is not signed gives no
+    decision of a model. The rules are in `spec_rules`.
+
     Raises:
-        ConfigurationError: a field breaks its rule; the message names the field.
+        SpecError: a field breaks its rule; the message names the field.
     """
 
     spec_id: str
@@ -44,22 +45,19 @@ class RuntimeAISpec:
     max_latency_ms: int
     fallback_behavior: Fallback
     deterministic_default: JsonValue = None
+    low_confidence_threshold: int | None = None
+    max_output_tokens: int = 1024
+    require_receipt: bool = False
     schema_version: str = field(default=SCHEMA_VERSION, init=False)
     canonical_form: str = field(default=CANONICAL_FORM, init=False)
+    spec_bytes: bytes = field(default=b"", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not _KEBAB.fullmatch(self.spec_id) or len(self.spec_id) > _SPEC_ID_LIMIT:
-            raise ConfigurationError(
-                f"spec_id {self.spec_id!r} must be kebab-case and at most {_SPEC_ID_LIMIT} characters."
-            )
-        if not self.display_name or not self.description:
-            raise ConfigurationError(f"The spec {self.spec_id} needs a display_name and a description.")
-        if self.max_latency_ms <= 0:
-            raise ConfigurationError(f"max_latency_ms of the spec {self.spec_id} must be above 0.")
-        if self.fallback_behavior.endswith("default") and self.deterministic_default is None:
-            raise ConfigurationError(
-                f"The spec {self.spec_id} falls back to a default: give it a deterministic_default."
-            )
+        if sentence := broken_rule(self):
+            raise SpecError(sentence)
+        for name in ("input_schema", "output_schema", "prompt_template", "deterministic_default"):
+            object.__setattr__(self, name, copy.deepcopy(getattr(self, name)))  # whoever made it may go on changing his
+        object.__setattr__(self, "spec_bytes", canonical_bytes(self.as_json()))
 
     def as_json(self) -> dict[str, JsonValue]:
         """Returns the spec as the JSON value that is hashed."""
@@ -80,12 +78,20 @@ class RuntimeAISpec:
                 "version": identity.version,
             },
             "reviewer_gate": self.reviewer_gate,
+            "low_confidence_threshold": self.low_confidence_threshold,
             "max_latency_ms": self.max_latency_ms,
+            "max_output_tokens": self.max_output_tokens,
             "fallback_behavior": self.fallback_behavior,
             "deterministic_default": self.deterministic_default,
+            "require_receipt": self.require_receipt,
         }
 
-    @cached_property
+    @property
     def spec_hash(self) -> str:
         """Lower-case hex SHA-256 of the RFC 8785 bytes of the spec (receipts.md section 5)."""
-        return hashlib.sha256(canonical_bytes(self.as_json())).hexdigest()
+        return hashlib.sha256(self.spec_bytes).hexdigest()
+
+    @property
+    def may_repair(self) -> bool:
+        """Whether an invalid output is asked for once more: only a spec that goes straight to its default does not."""
+        return self.fallback_behavior != "deterministic-default"

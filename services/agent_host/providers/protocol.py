@@ -69,13 +69,19 @@ class ToolSpec:
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """Everything one model call depends on."""
+    """Everything one model call depends on.
+
+    With `output_schema` (the closed subset of `constrained.schema`) the reply's text should be one JSON value that
+    satisfies it. A provider that can make its model keep to a schema does; any other may ignore the field, as the
+    prompt asks for the same and the caller checks the answer.
+    """
 
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...]
     tool_choice: Literal["auto", "none"]
     max_tokens: int
+    output_schema: Mapping[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,7 @@ def _decision(draft: DecisionDraft) -> wire.DecisionDraft:
         model_identity=wire.ModelIdentity(provider=identity.provider, model=identity.model, version=identity.version),
         latency_ms=draft.latency_ms,
         schema_valid=draft.schema_valid,
+        reviewer_verdict=draft.reviewer_verdict,
         fallback_triggered=draft.fallback_triggered,
         turn_id=draft.turn_id,
         call_id=draft.call_id,

@@ -14,6 +14,8 @@ from agent_host.tracing.events import ExitState, Outcome
 
 PRODUCT_ID = "prometheus-agent"
 
+Verdict: TypeAlias = Literal["approved", "rejected", "amended"]
+
 
 @dataclass(frozen=True)
 class TurnIntent:
@@ -41,9 +43,10 @@ class DecisionDraft:
     latency_ms: int
     schema_valid: bool
     fallback_triggered: bool
-    turn_id: str
+    turn_id: str | None  # None outside a turn
     call_id: str
     exit_state: ExitState
+    reviewer_verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)

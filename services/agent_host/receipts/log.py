@@ -59,6 +59,21 @@ class ReceiptLog:
         status = await self._deliver(draft)
         return status.entry.id if status.entry else None
 
+    async def sign_decision(self, draft: DecisionDraft, openings: tuple[Opening, ...]) -> int:
+        """Records one model call now and returns its entry id, asking for the writer again if it was away.
+
+        Raises:
+            WriterUnavailableError, ReceiptRefusedError: it is not signed, or that is not known.
+        """
+        await self._ensure_writer()
+        self._away = None
+        if len(self._spool) and not await self._drain():
+            raise WriterUnavailableError(self._away or "The receipt writer does not answer.")
+        entry = await self._writer.append_decision(draft)
+        self._entry_ids[draft.call_id] = entry.id
+        self._keep(*openings)
+        return entry.id
+
     async def append_turn(self, receipt: TurnReceipt, opening: Opening) -> ReceiptStatus:
         """Records a turn's receipt and says what became of it."""
         self._keep(opening)

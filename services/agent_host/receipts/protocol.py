@@ -75,6 +75,15 @@ class Ledger(Protocol):
         """
         ...
 
+    async def sign_decision(self, draft: DecisionDraft, openings: tuple[Opening, ...]) -> int:
+        """Records one model call now and returns its entry id; nothing waits in the spool when that fails.
+
+        Raises:
+            WriterUnavailableError, ReceiptRefusedError: it is not signed, or that is not known.
+            OSError: the disk refused the spool, whose drafts have to go first.
+        """
+        ...
+
     async def append_turn(self, receipt: TurnReceipt, opening: Opening) -> ReceiptStatus:
         """Records a turn's receipt and says what became of it; never fails."""
         ...

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from agent_host.mcp_clients.protocol import ToolOutcome
 from agent_host.providers.protocol import Identity, JsonValue, StopReason, Usage
 
-CallKind: TypeAlias = Literal["loop", "final"]
+CallKind: TypeAlias = Literal["loop", "final", "triage", "gate", "consolidation", "report", "judge", "call"]
 Outcome: TypeAlias = Literal["replied", "limit_reached", "cancelled", "failed"]
 ExitState: TypeAlias = Literal[
     "ok",
@@ -84,7 +84,7 @@ class TurnEnded:
 
     outcome: Outcome
     reply: str
-    iterations: int  # model calls, the final one at the cap included
+    iterations: int  # model calls of the loop, the final one at the cap included
 
 
 TurnEvent: TypeAlias = TurnStarted | ReplyDelta | ModelCalled | ToolStarted | ToolCalled | Notice | TurnEnded

@@ -43,6 +43,9 @@ _COUNTS: Final = {
 _ALWAYS_COUNTED: Final = frozenset({"input_tokens", "output_tokens"})
 _CUT_OFF: Final = frozenset({"max_tokens", "refusal", "context_full"})
 _CACHE: Final = {"type": "ephemeral"}
+_WIRE_KEYWORDS: Final = frozenset(
+    {"type", "properties", "required", "additionalProperties", "items", "enum", "description", "title"}
+)
 _PLAIN_BLOCKS: Final = frozenset({"text", "tool_use"})
 
 
@@ -87,6 +90,8 @@ def build_prompt(model: str, request: ModelRequest, kept: Mapping[str, Kept]) ->
     if tools:
         params["tools"] = [*tools[:-1], {**tools[-1], "cache_control": _CACHE}]
         params["tool_choice"] = {"type": request.tool_choice}
+    if request.output_schema is not None:
+        params["output_config"] = {"format": {"type": "json_schema", "schema": wire_schema(request.output_schema)}}
     return Prompt(_encodable(params), position)
 
 
@@ -111,6 +116,25 @@ def read_reply(message: Mapping[str, Any]) -> ModelReply:
         blocks = [block for block in blocks if isinstance(block, Text)]
     usage = _usage(message.get("usage"))
     return ModelReply(tuple(blocks), reason, usage, str(message.get("model") or ""))
+
+
+def wire_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a schema with what the API cannot enforce, such as bounds, in words: it refuses those keywords.
+
+    The caller checks the whole schema on the answer; here it is only what the model is held to while it writes.
+    """
+    if isinstance(schema.get("type"), list | tuple):  # [T, "null"]
+        return {"anyOf": [wire_schema({**schema, "type": schema["type"][0]}), {"type": "null"}]}
+    kept = {name: value for name, value in schema.items() if name in _WIRE_KEYWORDS}
+    left_out = {name: value for name, value in schema.items() if name not in _WIRE_KEYWORDS}
+    if left_out:
+        bounds = ", ".join(f"{name}: {value}" for name, value in left_out.items())
+        kept["description"] = f"{schema.get('description', '')} ({bounds})".strip()
+    if isinstance(schema.get("properties"), Mapping):
+        kept["properties"] = {name: wire_schema(member) for name, member in schema["properties"].items()}
+    if isinstance(schema.get("items"), Mapping):
+        kept["items"] = wire_schema(schema["items"])
+    return kept
 
 
 def known_usage(counts: Mapping[str, Any], before: Usage | None = None) -> Usage:

@@ -1,0 +1,174 @@
+"""What the host keeps of its constrained calls: specs by hash, decisions whose call id a caller chose, open reviews.
+
+One SQLite file in the host's folder, mode 0600. The ledger has none of it: commitments only (receipts.md section 5).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from agent_host.constrained.loading import spec_from_json
+from agent_host.constrained.options import Decision, ReviewCase
+from agent_host.constrained.spec import RuntimeAISpec
+from agent_host.private_store import open_private
+from agent_host.providers.protocol import Identity, JsonValue
+from agent_host.receipts.commitments import canonical_bytes
+from agent_host.receipts.drafts import DecisionDraft, Verdict
+
+ReviewState: TypeAlias = Literal["waiting", "ruled", "recorded"]
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS specs (spec_hash TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS calls (
+    call_id TEXT PRIMARY KEY, asked TEXT NOT NULL, draft TEXT NOT NULL, decision TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reviews (
+    call_id TEXT PRIMARY KEY,
+    spec_hash TEXT NOT NULL,
+    input TEXT,
+    proposal TEXT,
+    reason TEXT NOT NULL,
+    queued_at_ms INTEGER NOT NULL,
+    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'ruled', 'recorded')),
+    verdict TEXT,
+    ruling TEXT
+);
+"""
+
+
+@dataclass(frozen=True)
+class KeptCall:
+    """A decision whose call id its caller chose, with the draft that stands, or will stand, on the ledger."""
+
+    asked: str
+    draft: DecisionDraft
+    decision: Decision
+
+
+@dataclass(frozen=True)
+class OpenReview:
+    """A case in the queue. `ruling` is the L6 draft of a verdict that was given and is not on the ledger yet."""
+
+    case: ReviewCase
+    queued_at_ms: int
+    state: ReviewState
+    verdict: Verdict | None
+    ruling: Mapping[str, Any] | None
+
+
+class CallStore:
+    """The file of one host; several processes may use it at once."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens the file, making it when it is missing.
+
+        Raises:
+            ConfigurationError: it is no database, or cannot be opened.
+        """
+        self._connection = open_private(path, _SCHEMA)
+        self._kept: set[str] = set()
+
+    def keep_spec(self, spec: RuntimeAISpec) -> None:
+        """Keeps the bytes of a spec under their hash, so that a past decision can be run again."""
+        if spec.spec_hash not in self._kept:
+            self._write("INSERT OR IGNORE INTO specs VALUES (?, ?)", spec.spec_hash, spec.spec_bytes)
+            self._kept.add(spec.spec_hash)
+
+    def spec(self, spec_hash: str) -> RuntimeAISpec | None:
+        """Returns the spec of this hash, None when this host never used one.
+
+        Raises:
+            SpecError: the bytes are another build's, or not those that were kept.
+        """
+        row = self._connection.execute("SELECT body FROM specs WHERE spec_hash = ?", (spec_hash,)).fetchone()
+        return None if row is None else spec_from_json(json.loads(row[0]))
+
+    def keep_call(self, call: KeptCall) -> None:
+        """Keeps a decision before its entry is appended, so that the same call id gives it again after a crash.
+
+        A later one under the same id takes its place: it is the same call, whose receipt could not be signed.
+        """
+        row = (call.asked, json.dumps(asdict(call.draft)), json.dumps(asdict(call.decision)))
+        self._write("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", call.draft.call_id, *row)
+
+    def call(self, call_id: str) -> KeptCall | None:
+        """Returns the decision that was made under a call id, None when there is none."""
+        row = self._connection.execute(
+            "SELECT asked, draft, decision FROM calls WHERE call_id = ?", (call_id,)
+        ).fetchone()
+        if row is None:
+            return None
+        draft = json.loads(row[1])
+        kept = DecisionDraft(**{**draft, "identity": Identity(**draft["identity"])})
+        return KeptCall(row[0], kept, Decision(**json.loads(row[2])))
+
+    def queue(self, case: ReviewCase, at_ms: int) -> None:
+        """Puts a case before whoever reviews; durable when it returns, and once for a call id."""
+        self.keep_spec(case.spec)
+        row = (case.call_id, case.spec.spec_hash, json.dumps(dict(case.input)), json.dumps(case.proposal), case.reason)
+        self._write(
+            "INSERT OR IGNORE INTO reviews (call_id, spec_hash, input, proposal, reason, queued_at_ms)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            *row,
+            at_ms,
+        )
+
+    def reviews(self, *states: ReviewState) -> list[OpenReview]:
+        """Returns the cases in any of these states, oldest first."""
+        rows = self._connection.execute(
+            "SELECT call_id, spec_hash, input, proposal, reason, queued_at_ms, state, verdict, ruling FROM reviews"
+            " WHERE state IN (SELECT value FROM json_each(?)) ORDER BY queued_at_ms, call_id",
+            (json.dumps(states),),
+        ).fetchall()
+        return [self._review(row) for row in rows]
+
+    def review(self, call_id: str) -> OpenReview | None:
+        """Returns the case of a call, None when none was queued."""
+        found = (one for one in self.reviews("waiting", "ruled", "recorded") if one.case.call_id == call_id)
+        return next(found, None)
+
+    def rule(self, call_id: str, verdict: Verdict, ruling: Mapping[str, Any]) -> bool:
+        """Keeps a verdict and its L6 draft; returns whether it is the first: a later one changes nothing."""
+        return self._write(
+            "UPDATE reviews SET state = 'ruled', verdict = ?, ruling = ? WHERE call_id = ? AND state = 'waiting'",
+            verdict,
+            json.dumps(ruling),
+            call_id,
+        )
+
+    def recorded(self, call_id: str) -> None:
+        """Marks a verdict as being on the ledger."""
+        self._write("UPDATE reviews SET state = 'recorded' WHERE call_id = ? AND state = 'ruled'", call_id)
+
+    def forget(self, call_id: str) -> int:
+        """Deletes what was kept of one call, an open case included; returns how many rows that were."""
+        with self._connection:
+            calls = self._connection.execute("DELETE FROM calls WHERE call_id = ?", (call_id,)).rowcount
+            return calls + self._connection.execute("DELETE FROM reviews WHERE call_id = ?", (call_id,)).rowcount
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    def _write(self, statement: str, *values: object) -> bool:
+        with self._connection:
+            return self._connection.execute(statement, values).rowcount > 0
+
+    def _review(self, row: tuple[Any, ...]) -> OpenReview:
+        call_id, spec_hash, values, proposal, reason, queued_at_ms, state, verdict, ruling = row
+        spec = self.spec(spec_hash)
+        if spec is None:
+            raise sqlite3.IntegrityError(f"the spec of {call_id} is missing")
+        case = ReviewCase(call_id, spec, json.loads(values), json.loads(proposal), reason)
+        return OpenReview(case, queued_at_ms, state, verdict, json.loads(ruling) if ruling else None)
+
+
+def asked_hash(spec: RuntimeAISpec, values: Mapping[str, JsonValue]) -> str:
+    """Names what was asked: the spec and the input, by one hash that stays in this file."""
+    return hashlib.sha256(spec.spec_hash.encode() + canonical_bytes(dict(values))).hexdigest()
