@@ -8,11 +8,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from memory_mcp.errors import DatabaseSetupError
 from memory_mcp.memory import MemoryService
 from memory_mcp.search import MemorySearch
-from memory_mcp.storage.protocol import Searched
-from memory_mcp.storage.sqlite import FILE_NAME, SqliteStore, open_sqlite
-from service_runtime.mcp_server import McpService, new_server
+from memory_mcp.storage.protocol import MemoryStore, Searched
+from memory_mcp.storage.sqlite import FILE_NAME, open_sqlite
+from service_runtime.mcp_server import McpService, Option, new_server
 from service_runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,11 +21,19 @@ if TYPE_CHECKING:
 
 _ID_BYTES = 10
 _TRACE_ID_BYTES = 8
+_STORE = "MEMORY_STORE"
 
 
 def memory_service() -> McpService:
     """Returns the memory server as the runner takes it."""
-    return McpService(name="memory", command="memory-mcp", build=build, check=check)
+    return McpService(
+        name="memory",
+        command="memory-mcp",
+        build=build,
+        check=check,
+        options=(Option("--store", _STORE, "ADDRESS", "postgresql://ROLE@HOST/DATABASE (else one SQLite file)"),),
+        where=where,
+    )
 
 
 def build(settings: Settings) -> FastMCP[Any]:
@@ -73,5 +82,28 @@ def check(settings: Settings) -> str:
     return f"The memory store is good: {memories} memories that searches can find."
 
 
-def _open(settings: Settings) -> SqliteStore:
-    return open_sqlite(settings.home.folder("memory") / FILE_NAME)
+def where(settings: Settings) -> str:
+    """Says where the memories are: the folder, or the database without its password.
+
+    Raises:
+        ServiceError: The address cannot be read.
+    """
+    address = settings.get(_STORE)
+    if address is None:
+        return str(settings.home.path / "memory")
+    from memory_mcp.storage.postgres import shown_address
+
+    return shown_address(address)
+
+
+def _open(settings: Settings) -> MemoryStore:
+    address = settings.get(_STORE)
+    if address is None:
+        return open_sqlite(settings.home.folder("memory") / FILE_NAME)
+    try:
+        from memory_mcp.storage.postgres import open_postgres
+    except ImportError as error:
+        raise DatabaseSetupError(
+            "A PostgreSQL store needs the extra `postgres`; install it with pip install 'prometheus-agent[postgres]'.",
+        ) from error
+    return open_postgres(address)

@@ -11,7 +11,15 @@ MemoryServerError                 base
     ├── StoreFullError            no space is left
     ├── StoreDiskError            the disk failed to read or write
     ├── StoreDamagedError         the file is cut short, overwritten or no memory store
-    └── StoreTooNewError          a newer version of the program wrote the store
+    ├── StoreTooNewError          a newer version of the program wrote the store
+    └── DatabaseError             the PostgreSQL server did not do what was asked
+        ├── DatabaseSetupError            the address, the database or this installation is not fit for it
+        ├── DatabaseDownError             no server answers at the address
+        ├── DatabaseLoginError            the server refused the role, its password or the database
+        ├── DatabaseLostError             the connection broke in the middle
+        ├── DatabaseReadOnlyError         a standby, or a database that is set to read-only
+        ├── DatabaseRightsError           the role has too few rights, or so many that tenants are not apart
+        └── DatabaseWithoutVectorsError   the extension pgvector is not there
 """
 
 from __future__ import annotations
@@ -100,4 +108,68 @@ class StoreTooNewError(StoreError):
         super().__init__(
             f"The memory store has schema {found}, this program knows up to {known}; it was left as it is, "
             "update prometheus-agent.",
+        )
+
+
+class DatabaseError(StoreError):
+    """The PostgreSQL server did not do what was asked; no sentence holds a password or SQL."""
+
+
+class DatabaseSetupError(DatabaseError):
+    """The address, the database or this installation cannot be used for a store."""
+
+
+class DatabaseDownError(DatabaseError):
+    """No server answers at the address."""
+
+    def __init__(self, shown: str) -> None:
+        super().__init__(
+            f"The PostgreSQL server of {shown} does not answer; nothing was changed, start it or correct the address.",
+        )
+
+
+class DatabaseLoginError(DatabaseError):
+    """The server refused the role, its password or the database."""
+
+    def __init__(self, shown: str) -> None:
+        super().__init__(
+            f"The PostgreSQL server refused {shown}; check the role, its password (PGPASSWORD or a passfile) and the "
+            "name of the database.",
+        )
+
+
+class DatabaseLostError(DatabaseError):
+    """The connection broke in the middle; when it broke while committing, nobody here knows whether it was done."""
+
+    def __init__(self, *, committing: bool = False) -> None:
+        done = (
+            "whether the write was done is not known, send it again with the same text or idempotency_key, which "
+            "stores it once"
+            if committing
+            else "nothing was changed, try again: a new connection is made by itself"
+        )
+        super().__init__(f"The connection to the PostgreSQL server was lost; {done}.")
+
+
+class DatabaseReadOnlyError(DatabaseError):
+    """The server is a standby, or the database or role is set to read-only."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The memory store cannot be written: the PostgreSQL database is read-only (a standby, or set so); "
+            "nothing was changed, connect to the primary or allow writing.",
+        )
+
+
+class DatabaseRightsError(DatabaseError):
+    """The role has too few rights for what is needed, or so many that tenants would not be apart."""
+
+
+class DatabaseWithoutVectorsError(DatabaseError):
+    """The extension pgvector is not there, so vectors cannot be kept."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The PostgreSQL database has no extension pgvector, so searches go by words alone; install it on the "
+            "server and let its operator run CREATE EXTENSION vector in this database.",
         )

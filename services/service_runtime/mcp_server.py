@@ -26,18 +26,30 @@ _NAME_CHARACTERS = 80
 
 
 @dataclass(frozen=True)
+class Option:
+    """One server's own option, such as `--store ADDRESS`: the command line's way to set `PROMETHEUS_<setting>`."""
+
+    flag: str
+    setting: str
+    metavar: str
+    help: str
+
+
+@dataclass(frozen=True)
 class McpService:
     """One MCP server as its entry point describes it.
 
     `name` is the server's and its folder's in the home (`memory`), `command` what a person types (`memory-mcp`).
     `build` opens the store and defines the tools; the server's lifespan closes the store. `check` opens the store,
-    returns one sentence about it and closes it.
+    returns one sentence about it and closes it. `where` returns where the data is, when it is not that folder.
     """
 
     name: str
     command: str
     build: Callable[[Settings], "FastMCP[Any]"]
     check: Callable[[Settings], str]
+    options: Sequence[Option] = ()
+    where: Callable[[Settings], str] | None = None
 
 
 def run_service(service: McpService, argv: Sequence[str]) -> int:
@@ -50,10 +62,13 @@ def run_service(service: McpService, argv: Sequence[str]) -> int:
         if options.version:
             sys.stdout.write(f"{service.command} {_version()}\n")
             return 0
-        settings = load_settings(os.environ, _working_folder(), options.home)
+        told = {f"PROMETHEUS_{own.setting}": getattr(options, own.setting) for own in service.options}
+        environ = {**os.environ, **{name: value for name, value in told.items() if value}}
+        settings = load_settings(environ, _working_folder(), options.home)
         logs.configure(options.log_level or settings.get("LOG_LEVEL"))
         if options.where:
-            sys.stdout.write(f"{settings.home.path / service.name}\n")
+            place = service.where(settings) if service.where else settings.home.path / service.name
+            sys.stdout.write(f"{place}\n")
         elif options.check:
             sys.stdout.write(f"{service.check(settings)}\n")
         else:
@@ -133,6 +148,8 @@ def _parser(service: McpService) -> argparse.ArgumentParser:
     add("--token-file", metavar="FILE", help="HTTP: a file with the bearer token (else PROMETHEUS_MCP_TOKEN)")
     add("--allowed-host", metavar="NAME", action="append", default=[], help="HTTP: a Host header to accept, repeatable")
     add("--home", metavar="FOLDER", help="the home folder (else PROMETHEUS_HOME)")
+    for own in service.options:
+        add(own.flag, dest=own.setting, metavar=own.metavar, help=own.help)
     add("--log-level", metavar="LEVEL", help="debug, info, warning, error or critical (default: warning)")
     add("--where", action="store_true", help="print where the data is and exit")
     add("--check", action="store_true", help="open the store, say how it is and exit")

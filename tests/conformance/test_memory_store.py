@@ -11,14 +11,16 @@ from typing import Any
 
 import pytest
 
-from memory_mcp.model import Memory, Origin, Status, Trust
+from memory_mcp.model import Memory, Origin, Source, Status, Trust
 from memory_mcp.moments import Moment
 from memory_mcp.normal_form import body_hash
 from memory_mcp.scopes import parse_scope
+from memory_mcp.storage.postgres import open_postgres
 from memory_mcp.storage.protocol import Filter, MemoryStore, NewMemory, RecordedReply, Searched, Writer
 from memory_mcp.storage.sqlite import FILE_NAME, open_sqlite
 from memory_mcp.terms import IndexedText, indexed
 from tests.memory_mcp.world import content, memory_id
+from tests.postgres_server import PostgresServer
 
 ORIGIN = Origin("prometheus", Trust.AGENT)
 GLOBAL = Searched(parse_scope("global"))
@@ -28,18 +30,26 @@ AT_MS = 1_790_000_000_000
 Open = Callable[[], MemoryStore]
 
 
-def sqlite_factory(folder: Path) -> Open:
+def sqlite_factory(request: pytest.FixtureRequest) -> Open:
     """Opens one SQLite file again and again."""
+    folder: Path = request.getfixturevalue("tmp_path")
     return lambda: open_sqlite(folder / FILE_NAME)
 
 
-FACTORIES = {"sqlite": sqlite_factory}
+def postgres_factory(request: pytest.FixtureRequest) -> Open:
+    """Opens the rows of a new tenant again and again."""
+    server: PostgresServer = request.getfixturevalue("postgres")
+    address = server.address(server.new_role(), server.shared_database())
+    return lambda: open_postgres(address)
+
+
+FACTORIES = {"sqlite": sqlite_factory, "postgres": postgres_factory}
 
 
 @pytest.fixture(params=FACTORIES)
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+def open_store(request: pytest.FixtureRequest) -> Open:
     """Opens the same store every time it is called."""
-    return FACTORIES[request.param](tmp_path)
+    return FACTORIES[request.param](request)
 
 
 @pytest.fixture
@@ -60,9 +70,10 @@ def closing(store: MemoryStore) -> Iterator[MemoryStore]:
 
 def new(number: int, body: str, *, episode: str | None = None, position: int | None = None, **fields: Any) -> NewMemory:
     """A memory to store, indexed by its body."""
+    origin = fields.pop("origin", ORIGIN)
     what = content(body, **fields)
     return NewMemory(
-        memory_id(number), what, body_hash(what.body), ORIGIN, AT_MS + number, indexed([body]), episode, position
+        memory_id(number), what, body_hash(what.body), origin, AT_MS + number, indexed([body]), episode, position
     )
 
 
@@ -177,6 +188,62 @@ def test_the_newest_can_be_of_one_scope_and_kind(store: MemoryStore) -> None:
         assert [memory.content.body for memory in reader.newest(scope, None, None, 9)] == ["c", "b"]
         decisions = reader.newest(None, content("x", kind="decision").kind, None, 9)
         assert [memory.content.body for memory in decisions] == ["c"]
+
+
+def test_the_newest_can_be_of_one_client_and_trust(store: MemoryStore) -> None:
+    page = Origin("claude-ai", Trust.WEB)
+    inserted(store, new(1, "a"), new(2, "b", origin=page), new(3, "c", origin=Origin("claude-ai", Trust.USER)))
+
+    def bodies(**source: Any) -> list[str]:
+        with store.reading() as reader:
+            found = reader.newest(None, None, None, 9, Source(**source))
+            passing = reader.matching(EVERYWHERE, Filter(source=Source(**source)))
+        assert {memory.number for memory in found} == passing
+        return [memory.content.body for memory in found]
+
+    assert bodies(client="claude-ai") == ["c", "b"]
+    assert bodies(trust=Trust.WEB) == bodies(client="claude-ai", trust=Trust.WEB) == ["b"]
+    assert bodies(client="prometheus", trust=Trust.WEB) == []
+
+
+def test_every_memory_is_read_in_order_whatever_its_status(store: MemoryStore) -> None:
+    memories = inserted(store, *(new(number, f"m{number}") for number in range(1, 6)))
+    with store.writing() as writer:
+        writer.supersede(memories[0], text(memories[0]), memory_id(2), AT_MS)
+        writer.forget(memories[3], text(memories[3]), "x", AT_MS)
+    with store.reading() as reader:
+        first = reader.every(0, 3)
+        rest = reader.every(first[-1].number, 3)
+
+    assert [memory.number for memory in first + rest] == [memory.number for memory in memories]
+    assert [memory.status for memory in first + rest].count(Status.LIVE) == 3
+
+
+def test_what_is_not_live_any_more_is_known_by_scope_and_body(store: MemoryStore) -> None:
+    live_one, old, gone, again = inserted(
+        store, new(1, "live"), new(2, "old"), new(3, "gone", scope="project:x"), new(4, "again")
+    )
+    with store.writing() as writer:
+        writer.supersede(old, text(old), live_one.id, AT_MS)
+        for memory in (gone, again):
+            writer.forget(memory, text(memory), "x", AT_MS)
+        writer.erase(gone)
+        last = writer.insert(new(5, "again"))
+        writer.forget(last, text(last), "x", AT_MS)
+        retired = writer.retired_bodies()
+
+    assert retired == {
+        ("global", body_hash("old")): old.id,
+        ("project:x", body_hash("gone")): gone.id,
+        ("global", body_hash("again")): last.id,
+    }
+
+
+def test_a_place_that_is_taken_is_not_given_twice(store: MemoryStore) -> None:
+    inserted(store, new(1, "a", episode="e"), new(2, "b", episode="e"))
+    free, taken = inserted(store, new(3, "c", episode="e", position=7), new(4, "d", episode="e", position=1))
+
+    assert (free.position, taken.position) == (7, 8)
 
 
 def test_stating_again_moves_only_the_last_seen_time(store: MemoryStore) -> None:
