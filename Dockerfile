@@ -46,7 +46,7 @@ RUN /app/bin/pip install --quiet --no-deps /wheels/*.whl
 FROM ${BASE} AS run
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin app \
  && install -d -o 10001 -g 10001 -m 700 /data /data/receipts /data/memory /data/calendar /data/notes /data/search \
-    /data/host /tokens
+    /data/reports /data/messages /data/host /tokens
 ENV PATH=/app/bin:/usr/local/bin:/usr/bin:/bin PYTHONUNBUFFERED=1 PROMETHEUS_HOME=/data
 USER 10001:10001
 WORKDIR /data

@@ -13,6 +13,7 @@ import pytest
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
+BUILT_IN = ("memory", "calendar", "notes", "search", "reports", "messages")
 
 SLOW_SERVER = """
 import asyncio
@@ -56,7 +57,7 @@ class Person:
     def without_tools(self) -> None:
         """Switches every built-in server off: what does not need tools starts in a third of the time."""
         self.home.mkdir(mode=0o700, exist_ok=True)
-        servers = {name: {"disabled": True} for name in ("memory", "calendar", "notes", "search")}
+        servers = {name: {"disabled": True} for name in BUILT_IN}
         (self.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
 
     def chat(self, *messages: str, **environ: str) -> str:

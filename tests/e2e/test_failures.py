@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import BIN, SLOW_SERVER, Person
+from tests.e2e.conftest import BIN, BUILT_IN, SLOW_SERVER, Person
 
 pytestmark = pytest.mark.slow  # starts many processes
 
@@ -278,7 +278,7 @@ def test_a_host_killed_in_a_turn_leaves_an_interrupted_entry(person: Person) -> 
     script = person.folder / "slow.py"
     script.write_text(SLOW_SERVER)
     person.home.mkdir()
-    servers: dict[str, object] = {name: {"disabled": True} for name in ("memory", "calendar", "notes")}
+    servers: dict[str, object] = {name: {"disabled": True} for name in BUILT_IN}
     servers["search"] = {"command": str(BIN / "python"), "args": [str(script)]}
     (person.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     with start_chat(person) as chat:

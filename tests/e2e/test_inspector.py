@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import BIN, ROOT, Person
+from tests.e2e.conftest import BIN, BUILT_IN, ROOT, Person
 
 NODE_BIN = ROOT / "tests" / "node" / "node_modules" / ".bin"
 TOKEN = "inspector-token-0123456789"
-SERVERS = [("memory-mcp",), ("tools-mcp", "calendar"), ("tools-mcp", "notes"), ("tools-mcp", "search")]
+SERVERS = [("memory-mcp",), *(("tools-mcp", name) for name in BUILT_IN if name != "memory")]
 ERAS = ["legacy", "modern"]
 
 pytestmark = [

@@ -85,7 +85,7 @@ healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' "$(compose ps -q "
 
 up() {
   compose up -d --no-build >"$WORK/up.log" 2>&1 || { cat "$WORK/up.log"; fail 'the stack does not come up'; }
-  for service in writer memory calendar notes search host; do
+  for service in writer memory calendar notes search reports messages host; do
     for _ in $(seq 240); do healthy "$service" && break; sleep 0.5; done
     healthy "$service" || fail "$service did not become healthy"
   done

@@ -18,6 +18,8 @@ _BUILTIN: Final[Mapping[str, tuple[str, ...]]] = {
     "calendar": ("tools_mcp", "calendar"),
     "notes": ("tools_mcp", "notes"),
     "search": ("tools_mcp", "search"),
+    "reports": ("tools_mcp", "reports"),
+    "messages": ("tools_mcp", "messages"),
 }
 _OWN_SECRETS: Final[Mapping[str, str]] = {
     "PROMETHEUS_CALDAV_USER": "calendar",

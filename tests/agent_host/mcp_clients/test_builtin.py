@@ -16,6 +16,8 @@ def test_each_built_in_server_is_a_module_of_its_own_run_by_the_same_interpreter
         "calendar": ("tools_mcp", "calendar"),
         "notes": ("tools_mcp", "notes"),
         "search": ("tools_mcp", "search"),
+        "reports": ("tools_mcp", "reports"),
+        "messages": ("tools_mcp", "messages"),
     }
     assert {server.command for server in servers} == {"/venv/bin/python"}
 
