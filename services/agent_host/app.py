@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -29,8 +30,11 @@ from service_runtime import logs
 from service_runtime.settings import Settings
 
 if TYPE_CHECKING:
+    from agent_host.constrained.options import CallOptions
+    from agent_host.constrained.store import CallStore
     from agent_host.mcp_clients.protocol import ToolBox
     from agent_host.providers.protocol import Provider, Usage
+    from agent_host.receipts.openings import OpeningStore
     from agent_host.turn import TurnParts, TurnResult
     from agent_host.writer_link import WriterLink
 
@@ -155,6 +159,53 @@ class Host:
 def _has_failed(parts: asyncio.Future[TurnParts]) -> bool:
     """Tells whether the parts could not be made, so that the next turn tries again."""
     return parts.done() and (parts.cancelled() or parts.exception() is not None)
+
+
+@dataclass(frozen=True)
+class CallDesk:
+    """What constrained calls of a home are made, reviewed and looked up with."""
+
+    link: WriterLink
+    openings: OpeningStore
+    store: CallStore
+
+
+def open_desk(settings: Settings, environ: Mapping[str, str], resources: AsyncExitStack) -> CallDesk:
+    """Opens what is kept of a home's calls, and the way to its writer; starts none. `resources` closes them.
+
+    Raises:
+        ConfigurationError: a file or a setting cannot be used.
+    """
+    from agent_host.constrained.store import CallStore
+    from agent_host.receipts.openings import OpeningStore
+
+    folder = settings.home.folder("host")
+    desk = CallDesk(
+        open_writer(settings, environ, resources), OpeningStore(folder / "openings.db"), CallStore(folder / "calls.db")
+    )
+    resources.callback(desk.openings.close)
+    resources.callback(desk.store.close)
+    return desk
+
+
+def open_calls(settings: Settings, desk: CallDesk, resources: AsyncExitStack) -> CallOptions:
+    """Returns what `run_constrained_ai` needs on this home; takes the home, as its spool has one owner.
+
+    Raises:
+        HomeInUseError, ConfigurationError, SetupError: calls cannot be made here; the message says what to change.
+    """
+    from agent_host.constrained.options import CallOptions
+    from agent_host.receipts.log import ReceiptLog
+    from agent_host.receipts.spool import Spool
+
+    told, folder = host_settings(settings), settings.home.folder("host")
+    require_key(told)
+    lock = HomeLock(folder / "lock", settings.home.path)
+    resources.callback(lock.release)
+    provider, cost = open_provider(settings, told)
+    resources.push_async_callback(provider.close)
+    ledger = ReceiptLog(desk.link.client, Spool(folder / "spool.jsonl"), desk.openings, desk.link.ensure)
+    return CallOptions(ledger=ledger, provider=provider, store=desk.store, cost=cost)
 
 
 def first_screen(told: HostSettings) -> str:

@@ -1,4 +1,4 @@
-"""The command line: `agent-host chat`, `ask`, `check`, `doctor`, `receipts list|show|verify`.
+"""The command line: `agent-host chat`, `ask`, `check`, `doctor`, `receipts list|show|verify`, and `call_commands`.
 
 Exit status: 0 done, 1 the turn failed or a chain does not verify (the verifier's own status for `receipts verify`),
 2 the command, the settings or the files are off, 130 cancelled.
@@ -6,19 +6,19 @@ Exit status: 0 done, 1 the turn failed or a chain does not verify (the verifier'
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from agent_host.call_commands import calls
+from agent_host.command_parts import CANCELLED, HomeOption, JsonOption, run_command, settings_of
 from agent_host.errors import ConfigurationError, HomeInUseError, HostError, UsageError
 from service_runtime.errors import ServiceError, SetupError
-from service_runtime.settings import Settings, load_settings
 
 app = typer.Typer(
     name="agent-host",
@@ -31,13 +31,11 @@ app = typer.Typer(
 receipts = typer.Typer(help="Read and verify the receipts of this home.", no_args_is_help=True)
 app.add_typer(receipts, name="receipts")
 
-HomeOption = Annotated[str | None, typer.Option("--home", help="The home folder (else PROMETHEUS_HOME).")]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+app.add_typer(calls)
 
 STDIN_LIMIT = 1_000_000  # bytes; more is refused as too long anyway
 _SETUP_STATUS = 2
 _SETUP_ERRORS = (UsageError, ConfigurationError, HomeInUseError, SetupError)
-_CANCELLED = 130
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -50,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Exit as ended:
         return ended.exit_code
     except typer.Abort:
-        return _CANCELLED
+        return CANCELLED
     except typer.TyperException as error:  # the command line itself is off
         return _fail(error.format_message(), _SETUP_STATUS)
     except (HostError, ServiceError) as error:
@@ -84,8 +82,8 @@ def chat(
     """Talk with the agent; reads one message a line when the input is not a terminal."""
     from agent_host.gateways.chat import chat as run_chat
 
-    settings = _settings(home)
-    return _run(lambda: run_chat(settings, os.environ, plain=plain or not sys.stdin.isatty()))
+    settings = settings_of(home)
+    return run_command(lambda: run_chat(settings, os.environ, plain=plain or not sys.stdin.isatty()))
 
 
 @app.command()
@@ -97,9 +95,9 @@ def ask(
     """Run one turn and print its reply and receipt line."""
     from agent_host.gateways.ask import ask as run_ask
 
-    settings = _settings(home)
+    settings = settings_of(home)
     text: str | bytes = sys.stdin.buffer.read(STDIN_LIMIT) if message == "-" else message
-    return _run(lambda: run_ask(settings, os.environ, text, as_json=as_json))
+    return run_command(lambda: run_ask(settings, os.environ, text, as_json=as_json))
 
 
 @app.command()
@@ -113,10 +111,10 @@ def check(
     """Say whether the writer and every server answer."""
     from agent_host.gateways import check as gateway
 
-    settings = _settings(home)
+    settings = settings_of(home)
     if watch:
-        return _run(lambda: gateway.watch(settings, os.environ, status_file))
-    return _run(lambda: gateway.check(settings, os.environ))
+        return run_command(lambda: gateway.watch(settings, os.environ, status_file))
+    return run_command(lambda: gateway.check(settings, os.environ))
 
 
 @app.command()
@@ -124,8 +122,8 @@ def doctor(home: HomeOption = None, as_json: JsonOption = False) -> int:
     """Look at the set-up, say what is off and what to do about it."""
     from agent_host.gateways.doctor import doctor as run_doctor
 
-    settings = _settings(home)
-    return _run(lambda: run_doctor(settings, os.environ, as_json=as_json))
+    settings = settings_of(home)
+    return run_command(lambda: run_doctor(settings, os.environ, as_json=as_json))
 
 
 @receipts.command("list")
@@ -137,8 +135,8 @@ def receipts_list(
     """List the receipts of the newest turns."""
     from agent_host.gateways.receipts import list_receipts
 
-    settings = _settings(home)
-    return _run(lambda: list_receipts(settings, os.environ, limit=limit, as_json=as_json))
+    settings = settings_of(home)
+    return run_command(lambda: list_receipts(settings, os.environ, limit=limit, as_json=as_json))
 
 
 @receipts.command("show")
@@ -150,8 +148,8 @@ def receipts_show(
     """Show one receipt and its model calls."""
     from agent_host.gateways.receipts import show_receipt
 
-    settings = _settings(home)
-    return _run(lambda: show_receipt(settings, os.environ, receipt, as_json=as_json))
+    settings = settings_of(home)
+    return run_command(lambda: show_receipt(settings, os.environ, receipt, as_json=as_json))
 
 
 @receipts.command("verify")
@@ -159,15 +157,4 @@ def receipts_verify(home: HomeOption = None, as_json: JsonOption = False) -> int
     """Verify this home's chains offline, under the policy its writer wrote; ends with the verdict."""
     from agent_host.receipts.verification import verify_home
 
-    return verify_home(_settings(home).home, as_json=as_json)
-
-
-def _settings(home: str | None) -> Settings:
-    return load_settings(os.environ, Path.cwd(), home)
-
-
-def _run(command: Callable[[], Coroutine[Any, Any, int]]) -> int:
-    try:
-        return asyncio.run(command())
-    except KeyboardInterrupt:
-        return _CANCELLED
+    return verify_home(settings_of(home).home, as_json=as_json)

@@ -15,6 +15,11 @@ def new_session_id() -> str:
     return f"s_{ULID()}"
 
 
+def new_review_id() -> str:
+    """Returns `r_` and a ULID: names one reviewer's verdict and is its idempotency key in the ledger."""
+    return f"r_{ULID()}"
+
+
 def new_call_id() -> str:
     """Returns `c_` and a ULID: names one model call and is its idempotency key in the ledger."""
     return f"c_{ULID()}"

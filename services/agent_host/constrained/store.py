@@ -149,8 +149,10 @@ class CallStore:
     def forget(self, call_id: str) -> int:
         """Deletes what was kept of one call, an open case included; returns how many rows that were."""
         with self._connection:
-            calls = self._connection.execute("DELETE FROM calls WHERE call_id = ?", (call_id,)).rowcount
-            return calls + self._connection.execute("DELETE FROM reviews WHERE call_id = ?", (call_id,)).rowcount
+            erased = self._connection.execute("DELETE FROM calls WHERE call_id = ?", (call_id,)).rowcount
+            erased += self._connection.execute("DELETE FROM reviews WHERE call_id = ?", (call_id,)).rowcount
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return erased
 
     def close(self) -> None:
         """Closes the file."""

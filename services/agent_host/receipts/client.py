@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +19,12 @@ from prometheus.receipts.v1.receipts_pb2_grpc import ReceiptWriterStub
 
 TURNS = "turns"
 DECISIONS = "decisions"
-_LAYERS = {TURNS: wire.LAYER_L10_TURNS, DECISIONS: wire.LAYER_L12_DECISIONS}
+REVIEWS = "reviews"
+_LAYERS = {
+    TURNS: wire.LAYER_L10_TURNS,
+    DECISIONS: wire.LAYER_L12_DECISIONS,
+    REVIEWS: wire.LAYER_L6_REVIEWS,
+}
 _REFUSED = {
     grpc.StatusCode.INVALID_ARGUMENT,
     grpc.StatusCode.ALREADY_EXISTS,
@@ -122,6 +129,45 @@ class ReceiptClient:
             raise self._translated(error) from error
         return _stored(response.entry)
 
+    async def append(self, chain: str, draft: Mapping[str, object]) -> StoredEntry:
+        """Appends an entry of another layer, whose members carry the ledger's names, and returns it once it is durable.
+
+        Raises:
+            WriterUnavailableError, ReceiptRefusedError: see the class.
+        """
+        request = wire.AppendRequest(layer=_LAYERS[chain], draft_json=json.dumps(draft, ensure_ascii=False))
+        try:
+            response = await self._stub.Append(request, timeout=self._timeout_s, metadata=self._metadata)
+        except grpc.aio.AioRpcError as error:
+            raise self._translated(error) from error
+        return _stored(response.entry)
+
+    async def decision(self, call_id: str) -> StoredEntry | None:
+        """Returns the L12 entry of a call, None when there is none; newest first, as a person asks for a late one.
+
+        Raises:
+            WriterUnavailableError, ReceiptRefusedError: see the class.
+        """
+        async with aclosing(self.entries(DECISIONS, newest_first=True)) as found:
+            async for entry in found:
+                if json.loads(entry.line).get("callId") == call_id:
+                    return entry
+        return None
+
+    async def watch(self, chain: str, from_id: int = 0) -> AsyncGenerator[StoredEntry, None]:
+        """Streams a chain's entries from an id on, and then those that land, until it is closed.
+
+        Raises:
+            WriterUnavailableError, ReceiptRefusedError: the writer went away, or its chain is shorter than `from_id`.
+        """
+        request = wire.WatchRequest(layer=_LAYERS[chain], from_id=from_id)
+        try:
+            async for response in self._stub.Watch(request, metadata=self._metadata):
+                if response.HasField("entry"):
+                    yield _stored(response.entry)
+        except grpc.aio.AioRpcError as error:
+            raise self._translated(error) from error
+
     async def entry(self, chain: str, entry_id: int) -> StoredEntry | None:
         """Returns one entry, or None when the chain holds no such id.
 
@@ -139,7 +185,7 @@ class ReceiptClient:
 
     async def entries(
         self, chain: str, *, turn_id: str = "", newest_first: bool = False, limit: int = 0
-    ) -> AsyncIterator[StoredEntry]:
+    ) -> AsyncGenerator[StoredEntry, None]:
         """Streams entries of a chain; `limit` 0 means all.
 
         Raises:

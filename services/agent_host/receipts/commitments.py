@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import math
 import re
@@ -42,10 +41,13 @@ def commit(owner_id: str, field: str, value: JsonValue) -> Commitment:
     `owner_id` is the turn or call the commitment belongs to, `field` the ledger's name for it. Text that is no valid
     Unicode (lone surrogates) is committed to with U+FFFD in its place, as RFC 8785 has no form for it.
     """
-    key = secrets.token_bytes(32)
-    canonical = canonical_bytes(value)
-    digest = hmac.new(key, canonical, hashlib.sha256).hexdigest()
-    return Commitment(digest, Opening(owner_id, field, key, canonical))
+    opening = Opening(owner_id, field, secrets.token_bytes(32), canonical_bytes(value))
+    return Commitment(digest_of(opening), opening)
+
+
+def digest_of(opening: Opening) -> str:
+    """Returns the commitment that an opening opens, as the ledger has it under `SCHEME`."""
+    return hmac.digest(opening.key, opening.value, "sha256").hex()
 
 
 def canonical_bytes(value: JsonValue) -> bytes:

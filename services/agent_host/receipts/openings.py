@@ -47,10 +47,19 @@ class OpeningStore:
         ).fetchone()
         return None if row is None else Opening(owner_id, field, row[0], zlib.decompress(row[1]))
 
+    def of(self, owner_id: str) -> list[Opening]:
+        """Returns every opening of an owner, by field."""
+        rows = self._connection.execute(
+            "SELECT field, key, value FROM openings WHERE owner_id = ? ORDER BY field", (owner_id,)
+        ).fetchall()
+        return [Opening(owner_id, field, key, zlib.decompress(value)) for field, key, value in rows]
+
     def forget(self, owner_id: str) -> int:
-        """Deletes every opening of an owner and returns how many there were."""
+        """Deletes every opening of an owner, from the write-ahead log too, and returns how many there were."""
         with self._connection:
-            return self._connection.execute("DELETE FROM openings WHERE owner_id = ?", (owner_id,)).rowcount
+            erased = self._connection.execute("DELETE FROM openings WHERE owner_id = ?", (owner_id,)).rowcount
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return erased
 
     def close(self) -> None:
         """Closes the file."""

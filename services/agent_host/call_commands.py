@@ -1,0 +1,92 @@
+"""The commands about constrained calls: `agent-host review list|accept|amend|reject`, `replay`, `reveal`, `forget`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from agent_host.command_parts import HomeOption, JsonOption, run_command, settings_of
+
+calls = typer.Typer(add_completion=False)
+review = typer.Typer(help="Decisions that wait for a person, and verdicts on them.", no_args_is_help=True)
+calls.add_typer(review, name="review")
+
+CallArgument = Annotated[str, typer.Argument(help="A call's id (c_…).")]
+OwnerArgument = Annotated[str, typer.Argument(help="The id of a call (c_…), a turn (t_…) or a review (r_…).")]
+ReviewerOption = Annotated[str, typer.Option("--as", help="Who says so, as the ledger will have it.")]
+CommentOption = Annotated[str, typer.Option("--comment", help="Why; the ledger has a commitment to it only.")]
+
+
+@calls.command()
+def replay(call_id: CallArgument, home: HomeOption = None, as_json: JsonOption = False) -> int:
+    """Run a past decision again from its opening and compare; status 1 when it comes out otherwise."""
+    from agent_host.gateways.replay import replay_call
+
+    settings = settings_of(home)
+    return run_command(lambda: replay_call(settings, os.environ, call_id, as_json=as_json))
+
+
+@calls.command()
+def reveal(owner_id: OwnerArgument, home: HomeOption = None, as_json: JsonOption = False) -> int:
+    """Show what a receipt committed to, with the key that proves it."""
+    from agent_host.gateways.openings import reveal as run_reveal
+
+    settings = settings_of(home)
+    return run_command(lambda: run_reveal(settings, os.environ, owner_id, as_json=as_json))
+
+
+@calls.command()
+def forget(owner_id: OwnerArgument, home: HomeOption = None) -> int:
+    """Erase for good what a receipt committed to; the receipt itself stays and still verifies."""
+    from agent_host.gateways.openings import forget as run_forget
+
+    settings = settings_of(home)
+    return run_command(lambda: run_forget(settings, os.environ, owner_id))
+
+
+@review.command("list")
+def review_list(home: HomeOption = None, as_json: JsonOption = False) -> int:
+    """List what waits for a verdict, oldest first."""
+    from agent_host.gateways.review import list_reviews
+
+    settings = settings_of(home)
+    return run_command(lambda: list_reviews(settings, os.environ, as_json=as_json))
+
+
+@review.command("accept")
+def review_accept(
+    call_id: CallArgument, home: HomeOption = None, reviewer: ReviewerOption = "operator", comment: CommentOption = ""
+) -> int:
+    """Approve the model's output as it stands."""
+    from agent_host.gateways.review import give_verdict, ruling_of
+
+    settings, ruling = settings_of(home), ruling_of("approved", reviewer, None, comment)
+    return run_command(lambda: give_verdict(settings, os.environ, call_id, ruling))
+
+
+@review.command("amend")
+def review_amend(
+    call_id: CallArgument,
+    output: Annotated[str, typer.Argument(help="The right output, as JSON that satisfies the spec's output_schema.")],
+    home: HomeOption = None,
+    reviewer: ReviewerOption = "operator",
+    comment: CommentOption = "",
+) -> int:
+    """Put another output in the place of the model's."""
+    from agent_host.gateways.review import give_verdict, ruling_of
+
+    settings, ruling = settings_of(home), ruling_of("amended", reviewer, output, comment)
+    return run_command(lambda: give_verdict(settings, os.environ, call_id, ruling))
+
+
+@review.command("reject")
+def review_reject(
+    call_id: CallArgument, home: HomeOption = None, reviewer: ReviewerOption = "operator", comment: CommentOption = ""
+) -> int:
+    """Reject the model's output; the spec's default stands."""
+    from agent_host.gateways.review import give_verdict, ruling_of
+
+    settings, ruling = settings_of(home), ruling_of("rejected", reviewer, None, comment)
+    return run_command(lambda: give_verdict(settings, os.environ, call_id, ruling))

@@ -1,0 +1,123 @@
+"""A past decision, run again from its opening and compared (constrained-ai.md, recovery and replay).
+
+The ledger says which spec and which commitments; the private openings say what was asked and answered; both have to
+agree before anything is run. The new run is a model call like any other, so it leaves an entry of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from agent_host.constrained.call import run_constrained_ai
+from agent_host.constrained.options import CallOptions, Decision, ReviewCase, Reviewer, Ruling
+from agent_host.constrained.restating import restated
+from agent_host.constrained.spec import RuntimeAISpec
+from agent_host.constrained.specs import CODE_IDENTITY
+from agent_host.constrained.store import CallStore
+from agent_host.errors import NoDecisionError, UsageError
+from agent_host.providers.protocol import JsonValue
+from agent_host.receipts.commitments import Opening, canonical_bytes, digest_of
+from agent_host.receipts.drafts import Verdict
+from agent_host.receipts.protocol import StoredEntry
+
+FIELDS: Final = ("inputHash", "outputCanonicalHash")
+
+
+class FindsOpenings(Protocol):
+    """Where openings are kept."""
+
+    def find(self, owner_id: str, field: str) -> Opening | None:
+        """Returns an opening, None when there is none or it was forgotten."""
+        ...
+
+
+@dataclass(frozen=True)
+class Past:
+    """A decision as the ledger and the openings have it, proven to be the same thing."""
+
+    entry_id: int
+    call_id: str
+    spec: RuntimeAISpec
+    input: Mapping[str, JsonValue]
+    output: JsonValue
+    exit_state: str
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A past decision and the one that the same call comes to now."""
+
+    past: Past
+    exit_state: str
+    output: JsonValue
+    call_id: str
+
+    @property
+    def same(self) -> bool:
+        """Whether both ended alike and with the same output, compared as canonical bytes."""
+        same_output = canonical_bytes(self.output) == canonical_bytes(self.past.output)
+        return same_output and self.exit_state == self.past.exit_state
+
+
+def past_decision(entry: StoredEntry, openings: FindsOpenings, store: CallStore) -> Past:
+    """Returns what an L12 entry says together with what its openings hold.
+
+    Raises:
+        UsageError: an opening was forgotten or is not the entry's, or this host never kept the spec.
+    """
+    body = json.loads(entry.line)
+    call_id = str(body["callId"])
+    values = {}
+    for field in FIELDS:
+        opening = openings.find(call_id, field)
+        if opening is None:
+            raise UsageError(f"The call {call_id} was forgotten, or made by another host: its {field} has no opening.")
+        if digest_of(opening) != body[field]:
+            raise UsageError(
+                f"The opening of {call_id} does not open the {field} of entry {entry.id}; do not trust it."
+            )
+        values[field] = json.loads(opening.value)
+    spec = store.spec(str(body["specHash"]))
+    if spec is None:
+        raise UsageError(
+            f"The call {call_id} was made under {body['specId']}, which cannot be run again here: "
+            "calls of the loop act through tools, and this host keeps no such spec."
+        )
+    verdict = body["reviewerVerdict"]
+    return Past(entry.id, call_id, spec, values["inputHash"], values["outputCanonicalHash"], body["exitState"], verdict)
+
+
+async def replay(past: Past, options: CallOptions) -> Replayed:
+    """Runs a past decision again under the spec it was made under; a reviewer's verdict is given again as it was.
+
+    Raises:
+        CallError: the model that is set up now is not the one of the spec.
+    """
+    options = replace(options, store=None, call_id=None, turn_id=None, reviewer=_reviewer_of(past))
+    if past.spec.model_identity == CODE_IDENTITY:
+        options = replace(options, provider=None, code=restated)
+    try:
+        now = await run_constrained_ai(past.spec, past.input, options)
+    except NoDecisionError as error:
+        return Replayed(past, error.exit_state, None, error.call_id)
+    return _replayed(past, now)
+
+
+def _replayed(past: Past, now: Decision) -> Replayed:
+    return Replayed(past, now.exit_state, now.output, now.call_id)
+
+
+def _reviewer_of(past: Past) -> Reviewer | None:
+    """Returns a reviewer who rules as the entry says that somebody did, None when nobody did."""
+    if past.verdict is None:
+        return None
+    ruling = Ruling(past.verdict, "replay", past.output if past.verdict == "amended" else None)
+
+    async def as_before(_: ReviewCase) -> Ruling:
+        return ruling
+
+    return as_before

@@ -1,0 +1,94 @@
+"""`agent-host review`: the queue of decisions that wait for a person, and his verdicts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+
+from agent_host.app import CallDesk, open_desk
+from agent_host.constrained.options import Ruling
+from agent_host.constrained.output import OutputError, parse_output
+from agent_host.constrained.store import OpenReview
+from agent_host.constrained.verdicts import Recorded, case_document, recorded_or_later, rule
+from agent_host.errors import UsageError, WriterUnavailableError
+from agent_host.gateways.screen import printable
+from agent_host.providers.protocol import JsonValue
+from agent_host.receipts.drafts import Verdict
+from service_runtime.settings import Settings
+
+
+async def list_reviews(settings: Settings, environ: Mapping[str, str], *, as_json: bool) -> int:
+    """Prints the cases that wait, oldest first, with what was asked, what the model said and what stands meanwhile.
+
+    Raises:
+        ConfigurationError: the queue cannot be opened.
+    """
+    async with AsyncExitStack() as resources:
+        cases = open_desk(settings, environ, resources).store.reviews("waiting")
+    documents = [case_document(case) for case in cases]
+    if as_json:
+        sys.stdout.write(json.dumps(documents, ensure_ascii=False) + "\n")
+    elif not cases:
+        sys.stdout.write("Nothing waits for a review.\n")
+    for case, document in zip(cases, documents, strict=True) if not as_json else ():
+        sys.stdout.write(printable(_text(case, document)) + "\n")
+    return 0
+
+
+async def give_verdict(settings: Settings, environ: Mapping[str, str], call_id: str, ruling: Ruling) -> int:
+    """Keeps a verdict and records it, with any that waited for the writer.
+
+    Raises:
+        UsageError: there is no such open case, or the ruling cannot stand.
+        ReceiptRefusedError: the writer refused the verdict.
+    """
+    async with AsyncExitStack() as resources:
+        desk = open_desk(settings, environ, resources)
+        rule(desk.store, desk.openings, call_id, ruling)
+        done, why_later = await _record(desk)
+    sys.stdout.write(f"{call_id}: {ruling.verdict}.\n")
+    for one in done:
+        sys.stdout.write(f"review {one.entry.id} signed, of {one.call_id}\n")
+    if all(one.call_id != call_id for one in done):
+        sys.stdout.write(f"{why_later or 'Its decision is not signed yet; the next verdict records this one too.'}\n")
+    return 0
+
+
+def amended_output(text: str) -> JsonValue:
+    """Reads the output that a reviewer gives in the model's place.
+
+    Raises:
+        UsageError: it is no strict JSON.
+    """
+    try:
+        return parse_output(text)
+    except OutputError as error:
+        raise UsageError(f"The amended output cannot be used: {error}.") from error
+
+
+def ruling_of(verdict: Verdict, reviewer: str, output: str | None, comment: str) -> Ruling:
+    """Returns the ruling of a command line.
+
+    Raises:
+        UsageError: the amended output is no strict JSON.
+    """
+    return Ruling(verdict, reviewer, amended_output(output) if output is not None else None, comment)
+
+
+async def _record(desk: CallDesk) -> tuple[Sequence[Recorded], str | None]:
+    try:
+        await desk.link.connect()
+    except WriterUnavailableError as error:
+        return (), f"{error} The verdict is kept, and the next one records it too."
+    return await recorded_or_later(desk.store, desk.link.client)
+
+
+def _text(case: OpenReview, document: Mapping[str, JsonValue]) -> str:
+    when = datetime.fromtimestamp(case.queued_at_ms / 1000, tz=UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    lines = [f"{case.case.call_id}  {case.case.spec.spec_id}  {when}", f"  why       {case.case.reason}"]
+    for name, member in (("asked", "input"), ("proposed", "proposal"), ("meanwhile", "default")):
+        lines.append(f"  {name:9} {json.dumps(document[member], ensure_ascii=False)}")
+    return "\n".join(lines)
