@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.verifier import both, ledger
+from verifier import verify
 
 Judge = Callable[..., both.Outcome]
 
@@ -17,6 +18,12 @@ Judge = Callable[..., both.Outcome]
 @pytest.fixture(scope="session")
 def verifiers() -> Iterator[both.Verifiers]:
     yield from both.start()
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let verify.py cut files into small blocks, so that those of the tests have several."""
+    monkeypatch.setattr(verify, "BLOCK_BYTES", 1 << 17)
 
 
 @pytest.fixture

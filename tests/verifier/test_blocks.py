@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.verifier import ledger
+from tests.verifier.conftest import Judge
 from verifier import verify
 
 ENDLESS = 3 * verify.BLOCK_BYTES
@@ -26,6 +28,17 @@ def test_an_endless_line_is_cut_short_and_carried_so_that_no_worker_reads_it_who
     assert cut.data is not None
     assert len(cut.data) <= verify.BLOCK_BYTES + verify.MAX_LINE_BYTES + 1
     assert [block.data is not None for block in blocks if block is not cut] == [carried] * (len(blocks) - 1)
+
+
+@pytest.mark.parametrize("spoilt", [b"A" * 64, b'"' * 64, b"\n" * 64, b"0" * 63 + b"g"])
+def test_no_hash_is_taken_for_hex_where_nothing_tells_what_it_must_be(spoilt: bytes, judge: Judge) -> None:
+    """Without an origin nothing says what the first link must be; a block of lines is judged no softer than a line."""
+    first, *rest = ledger.Chain().fill(3).lines
+    genesis = json.loads(first)["prevHash"].encode()
+
+    outcome = judge(b"".join(line + b"\n" for line in [first.replace(genesis, spoilt), *rest]), policy=None)
+
+    assert outcome.found[:2] == ("MALFORMED", 1)
 
 
 def test_a_reader_goes_on_where_it_stopped(tmp_path: Path) -> None:

@@ -205,12 +205,14 @@ def test_a_thousand_spoilt_inputs_fool_neither_verifier(verifiers: Verifiers, tm
     fuzz(verifiers, tmp_path, rounds=1_000, seed=20_261_130)
 
 
+@pytest.mark.usefixtures("small_blocks")
 def test_some_spoilt_chains_of_several_blocks_are_judged_alike(verifiers: Verifiers, tmp_path: Path) -> None:
     fuzz_blocks(verifiers, tmp_path, rounds=20, seed=20_261_130)
 
 
 @pytest.mark.fuzz
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("small_blocks")
 def test_many_spoilt_chains_of_several_blocks_are_judged_alike(verifiers: Verifiers, tmp_path: Path) -> None:
     fuzz_blocks(verifiers, tmp_path, rounds=200, seed=3)
 

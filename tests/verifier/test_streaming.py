@@ -17,6 +17,7 @@ from verifier import verify
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {"py": [sys.executable, "verifier/verify.py"], "mjs": ["node", "verifier/verify.mjs"]}
+pytestmark = pytest.mark.usefixtures("small_blocks")
 SIZE = 500  # entries: several blocks in both verifiers
 MEGABYTE = 1 << 20
 Change = Callable[[list[bytes]], list[bytes]]
