@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+import msgspec
+
 from receipt_writer.errors import (
     AlreadyRecordedError,
     DraftRefusedError,
@@ -55,8 +57,7 @@ class Begin:
     intent: Intent
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(msgspec.Struct, frozen=True):
     """Record an entry: the layer's name and its members without those that the chain sets, ledger names.
 
     A draft of a layer without an idempotency key is always new; such layers are the writer's own.

@@ -6,7 +6,8 @@ A head is all that appending needs to know of a chain, however long it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from receipt_writer.format.digest import genesis_hash, sha256_hex
 from receipt_writer.format.entry import Entry, build_line
@@ -16,8 +17,7 @@ from receipt_writer.format.policy import TrustedKey, is_trusted
 from receipt_writer.format.signing import Signer, verify
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """Where a chain ends: the number of entries, the newest one's hash and time (for none: the genesis hash and 0)."""
 
     size: int

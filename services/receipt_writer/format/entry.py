@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 import msgspec
@@ -20,12 +20,11 @@ import msgspec
 from receipt_writer.format.canonical import MAX_LINE_BYTES, decode_canonical, encode_accepted
 from receipt_writer.format.digest import sha256_hex
 from receipt_writer.format.errors import EncodingError, FormatError, SchemaError, UnsupportedError
-from receipt_writer.format.instant import is_instant, iso_from_ms
+from receipt_writer.format.instant import iso_from_ms
 from receipt_writer.format.kinds import Member, Record, Text
 from receipt_writer.format.schema import ATTESTATION, CHAIN_MEMBERS, Form, layer
 from receipt_writer.format.signing import (
     ALGORITHM,
-    PUBLIC_KEY_BYTES,
     SIGNATURE_BYTES,
     Signer,
     pae,
@@ -35,14 +34,14 @@ from receipt_writer.format.signing import (
 __all__ = ["Attestation", "Entry", "build_line", "check_draft", "iso_from_ms", "parse_line"]
 
 _HASH_MEMBER = b',"hash":"'
+_NO_SIGNATURE = base64.b64encode(bytes(SIGNATURE_BYTES)).decode()
 _IN_ORDER = "an object whose members stand in the table's order, at every depth"
 
 # An attestation before its algorithm and form are known to be ours: the same members, any strings.
 _CLAIM = Record(tuple(Member(member.name, Text()) for member in ATTESTATION.members))
 
 
-@dataclass(frozen=True, slots=True)
-class Attestation:
+class Attestation(msgspec.Struct, frozen=True):
     """Who signed an entry, when they said it was, and the signature: 32 and 64 bytes."""
 
     public_key: bytes
@@ -50,8 +49,7 @@ class Attestation:
     signed_at_iso: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One signed line of a chain.
 
     `line` has no line break and is the truth; `fields` are the body's members in order; the rest repeats parts of it.
@@ -198,25 +196,36 @@ def _members_of(layer_name: str, line: bytes) -> tuple[str, dict[str, object]]:
 
 
 def _refuse_chain_members(draft: Mapping[str, object]) -> None:
-    for name in CHAIN_MEMBERS:
-        if name in draft:
-            raise SchemaError(name, "left out of a draft: the chain sets it")
+    if not CHAIN_MEMBERS.isdisjoint(draft):
+        name = next(name for name in draft if name in CHAIN_MEMBERS)
+        raise SchemaError(name, "left out of a draft: the chain sets it")
+
+
+@lru_cache(maxsize=64)
+def _attestation_frame(public_key: bytes, signed_at_iso: str, form_name: str) -> tuple[bytes, bytes]:
+    """Return what stands before and behind the signature; the entries of one commit have it in common.
+
+    Raises:
+        SchemaError: The key's length, the time or the form is not what the table accepts.
+    """
+    members = ATTESTATION.conform(
+        {
+            "algorithm": ALGORITHM,
+            "publicKey": base64.b64encode(public_key).decode(),
+            "signature": _NO_SIGNATURE,
+            "signedAtIso": signed_at_iso,
+            "canonicalForm": form_name,
+        }
+    )
+    before, _, behind = encode_accepted(members).rpartition(_NO_SIGNATURE.encode())
+    return before, behind
 
 
 def _attestation_bytes(attestation: Attestation, form_name: str) -> bytes:
-    members: dict[str, object] = {
-        "algorithm": ALGORITHM,
-        "publicKey": base64.b64encode(attestation.public_key).decode(),
-        "signature": base64.b64encode(attestation.signature).decode(),
-        "signedAtIso": attestation.signed_at_iso,
-        "canonicalForm": form_name,
-    }
-    is_sound = (
-        len(attestation.public_key) == PUBLIC_KEY_BYTES
-        and len(attestation.signature) == SIGNATURE_BYTES
-        and is_instant(attestation.signed_at_iso)
-    )
-    return encode_accepted(members if is_sound else ATTESTATION.conform(members))
+    if len(attestation.signature) != SIGNATURE_BYTES:
+        raise SchemaError("signature", f"{SIGNATURE_BYTES} bytes")
+    before, behind = _attestation_frame(attestation.public_key, attestation.signed_at_iso, form_name)
+    return before + base64.b64encode(attestation.signature) + behind
 
 
 def _form_of(layer_name: str, value: object) -> tuple[str, Form]:

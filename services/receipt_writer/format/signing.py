@@ -6,6 +6,7 @@ The byte checks here remove every case on which PyNaCl, OpenSSL and Node disagre
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Protocol
 
 from nacl.exceptions import BadSignatureError
@@ -52,6 +53,7 @@ class Signer(Protocol):
         ...
 
 
+@lru_cache(maxsize=64)
 def payload_type(layer: str, form: str, signed_at_iso: str) -> str:
     """Return the type that a signature binds beside the body: the layer, the form and the time of signing (RF-12)."""
     return f"application/vnd.prometheus.receipt+json;layer={layer};form={form};signedAt={signed_at_iso}"

@@ -2,7 +2,7 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
@@ -71,8 +71,11 @@ class ChainIndex:
         self._running = sha256()  # of the lines behind them
         self._lengths = array("I")
         self._columns = {name: Column() for name in layer.filters}
-        paths = (() if path == _SIGNER_PATH else path for path in layer.filters.values())
-        self._filtered = tuple(zip(self._columns.values(), paths, strict=True))  # the signer is no member of a body
+        # Taken apart once: the member's name and what follows it. The signer is no member of a body.
+        self._filtered = tuple(
+            (self._columns[name], path[0], path[1:]) for name, path in layer.filters.items() if path != _SIGNER_PATH
+        )
+        self._signers = [self._columns[name] for name, path in layer.filters.items() if path == _SIGNER_PATH]
 
     @property
     def frontier(self) -> Frontier:
@@ -92,9 +95,12 @@ class ChainIndex:
         fingerprint = key_fingerprint(key) if key else ABSENT_KEY  # an L12 entry of form v1 has no key
         self._key_column += fingerprint
         self._keys.add(fingerprint, head.size)
-        for column, path in self._filtered:
-            value = value_at(fields, path) if path else _signer_of(line)
-            column.extend(ABSENT_VALUE if value is None else value_fingerprint(value))
+        for column, name, rest in self._filtered:
+            value = fields.get(name)
+            column.extend(ABSENT_VALUE if value is None else _fingerprint_at(value, rest))
+        for column in self._signers:
+            signer = _signer_of(line)
+            column.extend(ABSENT_VALUE if signer is None else value_fingerprint(signer))
         self.head = head
 
     def adopt(self, rows: Rows, head: Head) -> None:
@@ -125,6 +131,8 @@ class ChainIndex:
 
     def key_of(self, draft: Mapping[str, object]) -> str:
         """Return a draft's idempotency key, "" when it has none."""
+        if len(self.key_members) == 1:
+            return str(draft.get(self.key_members[0], ""))
         return " ".join(str(draft[name]) for name in self.key_members if name in draft)
 
     def id_of(self, key: str) -> int | None:
@@ -192,6 +200,11 @@ def _matching(columns: list[tuple[Column, bytes]], first: int, last: int, *, new
     for one in search(value, first, last):
         if all(other.holds(one, wanted) for other, wanted in others):
             yield one
+
+
+def _fingerprint_at(member: object, path: Sequence[str]) -> bytes:
+    value = value_at(member, path) if path else str(member)
+    return ABSENT_VALUE if value is None else value_fingerprint(value)
 
 
 def _signer_of(line: bytes) -> str | None:

@@ -8,7 +8,7 @@ meet, in 2^48, is refused the second.
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from struct import iter_unpack
 
@@ -35,9 +35,9 @@ def key_fingerprint(key: str) -> bytes:
     return hashlib.sha256(key.encode(errors="surrogatepass")).digest()[:KEY_BYTES]
 
 
-def value_at(members: Mapping[str, object], path: Sequence[str]) -> str | None:
+def value_at(members: object, path: Sequence[str]) -> str | None:
     """Return what a filter compares: the member at a path as text, None where there is none or it is null."""
-    value: object = members
+    value = members
     for name in path:
         if not isinstance(value, dict):
             return None

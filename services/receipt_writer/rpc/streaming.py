@@ -106,7 +106,8 @@ class Streaming:
                 row.items.append(item)
                 row.held_bytes += item.size_bytes
                 self._budget.take(item.size_bytes)
-                await self._submit(item, request)
+                if not self._is_submitted(item, request):
+                    await self._submit_later(item, request)
                 while row.is_full(self._budget):
                     row.room.clear()
                     await row.room.wait()
@@ -114,21 +115,26 @@ class Streaming:
             row.is_complete = True
             row.ready.set()
 
-    async def _submit(self, item: _Item, request: pb.AppendStreamRequest) -> None:
+    def _is_submitted(self, item: _Item, request: pb.AppendStreamRequest) -> bool:
+        """Hand an item to the writer, or tell why not; False when there is no room and the stream has to wait."""
         try:
-            command = _command(request)
-            while True:
-                try:
-                    self._writer.submit(command, item.tell, item.size_bytes)
-                except QueueFullError:
-                    if len(item.row.items) == 1:  # nothing of this stream is under way, so nothing to wait for
-                        raise
-                else:
-                    return
-                item.row.room.clear()
-                await item.row.room.wait()
+            self._writer.submit(_command(request), item.tell, item.size_bytes)
+        except QueueFullError as refusal:
+            if len(item.row.items) > 1:
+                return False
+            item.tell(refusal)  # nothing of this stream is under way, so nothing to wait for
         except ReceiptError as refusal:
             item.tell(refusal)
+        return True
+
+    async def _submit_later(self, item: _Item, request: pb.AppendStreamRequest) -> None:
+        """Try again after each answer of the stream."""
+        try:
+            while True:
+                item.row.room.clear()
+                await item.row.room.wait()
+                if self._is_submitted(item, request):
+                    return
         except asyncio.CancelledError:  # the writer leaves before there was room
             item.tell(WriterStoppedError(_LEAVING))
             raise

@@ -119,7 +119,7 @@ class ChainFile:
 
     def append(self, lines: Sequence[bytes]) -> None:
         """Write lines at the end in one call; they are not known, and not durable, before `sync` and `advance`."""
-        write_all(self._files, self._handle, b"".join(line + b"\n" for line in lines))
+        write_all(self._files, self._handle, b"".join([line + b"\n" for line in lines]))
 
     def sync(self) -> None:
         """Return when the file's content is on the medium."""
@@ -127,8 +127,7 @@ class ChainFile:
 
     def advance(self, lines: Sequence[bytes]) -> None:
         """Make appended lines known."""
-        for line in lines:
-            self._remember(len(line))
+        self.know([len(line) for line in lines])
 
     def write_again(self, start: int, end: int) -> None:
         """Write a part of the file once more, in place, so that the next `sync` has to bring it to the medium.
@@ -155,6 +154,3 @@ class ChainFile:
     def close(self) -> None:
         """Give the handle back."""
         self._files.close(self._handle)
-
-    def _remember(self, line_bytes: int) -> None:
-        self._ends.append(self.end_bytes + line_bytes + 1)

@@ -11,7 +11,7 @@ or at the end.
 
 import errno
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import count
@@ -157,7 +157,7 @@ class JsonlStore:
         """Write, sync, move the commit point, return."""
         lines = {chain: [entry.line for entry in entries] for chain, entries in batch.entries.items() if entries}
         with self._moving_head, self._final_failure("written"):
-            self._require_sole_writer()
+            self._require_undisturbed(lines)
             covering = {chain: added for chain, added in lines.items() if chain == batch.covering}
             covered = {chain: added for chain, added in lines.items() if chain != batch.covering}
             for chain, added in covered.items():
@@ -169,7 +169,9 @@ class JsonlStore:
             for chain, added in covering.items():  # a cut-off commit leaves no state of entries that are not there
                 self._chains[chain].append(added)
                 self._chains[chain].sync()
-            self._require_owner()  # what was written to files that another took over must not be acknowledged
+            # What was written to files that another took over must not be acknowledged. It takes no file over before it
+            # has the lock, so one look is enough, behind the last sync.
+            self._require_owner()
             for chain, added in lines.items():
                 self._chains[chain].advance(added)
             if lines:
@@ -220,7 +222,7 @@ class JsonlStore:
     def write_checkpoint(self, chain: str, note: bytes) -> None:
         """Make the commit point durable, then replace the checkpoint's file and its copy, each whole or not at all."""
         with self._moving_head, self._final_failure("written"):
-            self._require_owner()
+            self._require_sole_writer()
             self._sync_head()
         with self._final_failure("written"), _shortage_passes(f"The checkpoint of the chain {chain}"):
             for folder in (self._folder, self._copies):
@@ -299,7 +301,10 @@ class JsonlStore:
 
     def _require_sole_writer(self) -> None:
         self._require_owner()
-        moved = any(file.length_bytes() != file.end_bytes for file in self._chains.values())
+        self._require_undisturbed(self._chains)
+
+    def _require_undisturbed(self, chains: Iterable[str]) -> None:
+        moved = any(self._chains[name].length_bytes() != self._chains[name].end_bytes for name in chains)
         if moved or not (self._head and self._head.is_undisturbed()):
             raise OSError("another process wrote to the chains")
 

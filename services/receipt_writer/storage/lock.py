@@ -31,10 +31,11 @@ class FolderLock:
     was_taken_over: bool
     _files: FileSystem
     _handle: int
+    _path: Path
 
     def is_held(self) -> bool:
         """Say whether nobody has taken over since; `OSError` when that cannot be found out."""
-        return self._files.is_at(self._handle, self.folder / LOCK_NAME)
+        return self._files.is_at(self._handle, self._path)
 
     def release(self) -> None:
         """Let another process have the folder."""
@@ -64,8 +65,8 @@ def take_lock(files: FileSystem, folder: Path, *, take_over: bool = False) -> Fo
             files.truncate(handle, 0)
             write_all(files, handle, _own_name())
             opened.pop_all()
-            return FolderLock(folder, was_taken_over=False, _files=files, _handle=handle)
-    return FolderLock(folder, was_taken_over=True, _files=files, _handle=_replaced_lock(files, path))
+            return FolderLock(folder, was_taken_over=False, _files=files, _handle=handle, _path=path)
+    return FolderLock(folder, was_taken_over=True, _files=files, _handle=_replaced_lock(files, path), _path=path)
 
 
 def holder_of(files: FileSystem, folder: Path) -> str:
