@@ -12,10 +12,13 @@ from zoneinfo import ZoneInfo
 
 from memory_mcp import intake
 from memory_mcp.memory import MemoryService
+from memory_mcp.mirror.protocol import UNMIRRORED
 from memory_mcp.model import Content, Found, Memory, Origin, Remembered, Trust
-from memory_mcp.ranking import Weights
 from memory_mcp.search import MemorySearch, Request
 from memory_mcp.storage.sqlite import FILE_NAME, SqliteStore, open_sqlite
+from memory_mcp.transfer.service import Gate, Transfer
+from memory_mcp.transfer.taking_in import Taken
+from memory_mcp.weights import Weights
 
 ZONE = ZoneInfo("Europe/Berlin")
 START_MS = 1_790_000_000_000
@@ -44,6 +47,7 @@ class World:
         ticks, ids, searches = count(START_MS, 1000), count(self.first_id), count(1)
         self.search = MemorySearch(self.store, ZONE, lambda: f"rt_{next(searches)}", self.weights)
         self.memory = MemoryService(self.store, self.search, ZONE, lambda: next(ticks), lambda: memory_id(next(ids)))
+        self.transfer = Transfer(self.store, ZONE, lambda: next(ticks), lambda: memory_id(next(ids)), mirror=UNMIRRORED)
 
     def remember(self, body: str, *, key: str | None = None, **fields: Any) -> Remembered:
         """Remember a body; `episode` and `supersedes` go where the tool sends them."""
@@ -61,6 +65,17 @@ class World:
     def bodies(self, query: str, **fields: Any) -> list[str]:
         """Search and return the bodies, best first."""
         return [hit.memory.content.body for hit in self.find(query, **fields).hits]
+
+    def take_in(self, what: Path | str, **fields: Any) -> Taken:
+        """Import a path of this machine, or a text."""
+        gate = fields.pop("gate", Gate(any_path=True))
+        if isinstance(what, Path):
+            return self.transfer.take_in(gate=gate, path=str(what), **fields)
+        return self.transfer.take_in(gate=gate, content=what, **fields)
+
+    def all(self) -> list[Memory]:
+        """Every memory, whatever its status, as it was stored."""
+        return list(self.transfer.memories())
 
     def everything(self) -> list[str]:
         """The bodies of all live memories, newest first."""

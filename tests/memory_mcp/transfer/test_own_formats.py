@@ -1,0 +1,179 @@
+"""Our own exports: nothing is lost on the way out and in again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memory_mcp import intake
+from memory_mcp.errors import InvalidArgumentError
+from memory_mcp.model import Memory, Origin, Status, Trust
+from memory_mcp.transfer import giving_out
+from memory_mcp.transfer.formats.own import HEADER
+from memory_mcp.transfer.service import export_format
+from tests.memory_mcp.world import ORIGIN, World, content, opened
+
+WEB = Origin("claude-ai", Trust.WEB)
+PERSON = Origin("cursor", Trust.USER)
+
+
+def fill(world: World) -> None:
+    """A store with something of everything: history, tags, dates, a conversation, the web, forgotten and erased."""
+    first = world.stored("Bo leads.", subject="Bo", tags=["people", "a b"], happened_at="2026-05-08")
+    world.memory.update(first.id, intake.changes(body="Mia leads.", tags=[]), PERSON)
+    for number in range(3):
+        world.remember(f"Turn {number}: who leads?", kind="episode", scope="project:Company brain", episode="chat 1")
+    turn = world.stored("Turn 3.", kind="episode", scope="project:Company brain", episode="chat 1")
+    world.memory.update(turn.id, intake.changes(body="Turn 3, corrected."), ORIGIN)
+    world.memory.remember(content("Oslo has trams.", source_url="https://example.org/a?b=1#c"), WEB)
+    world.remember(
+        "— ★ 🎉 Привет 用户\n---\n- a: \"b\" \\ 'c'\n\n\x00\x7f\u2028 end", subject='"quoted": [yes]', tags=["yes", "1"]
+    )
+    gone = world.stored("Forget me.", happened_at="2026-05-08T10:00:00+05:30")
+    world.memory.forget(gone.id, PERSON)
+    world.stored("Forget me.")
+    secret = world.stored("The code is 4711.", subject="code", tags=["secret"])
+    world.memory.forget(secret.id, ORIGIN, hard=True)
+    world.remember("Bo leads.", scope="project:x")
+    world.remember("mia LEADS.")
+
+
+def alike(memories: list[Memory]) -> list[Memory]:
+    """Memories without what only says where they lie in one file, and how long an erased text was."""
+    placed = [replace(memory, number=place, episode_number=None) for place, memory in enumerate(memories)]
+    return [replace(memory, words=0, distinct_terms=0) if memory.erased else memory for memory in placed]
+
+
+def exported(world: World, folder: Path, form: str) -> Path:
+    """An export on disk: JSON lines, a folder or a zip archive of Markdown."""
+    if form == "jsonl":
+        path = folder / "memories.jsonl"
+        path.write_text("".join(giving_out.jsonl(world.all())), encoding="utf-8", newline="")
+        return path
+    if form == "zip":
+        path = folder / "memories.zip"
+        path.write_bytes(giving_out.zipped(giving_out.markdown_files(world.all())))
+        return path
+    for name, text in giving_out.markdown_files(world.all()):
+        path = folder / "export" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    return folder / "export"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "folder", "zip"])
+def test_an_export_brings_every_memory_back_as_it_was(world: World, tmp_path: Path, form: str) -> None:
+    fill(world)
+    path = exported(world, tmp_path, form)
+    (tmp_path / "new").mkdir()
+    with opened(tmp_path / "new", first_id=5000) as other:
+        done = other.take_in(path)
+
+        assert (done.skipped, done.known, done.updated) == ([], 0, [])
+        assert done.format == ("jsonl" if form == "jsonl" else "markdown")
+        assert len(done.new) == len(world.all())
+        assert alike(other.all()) == alike(world.all())
+        for query in ("who leads", "oslo trams", "用户", "turn 3"):
+            assert other.bodies(query, include_retired=True) == world.bodies(query, include_retired=True)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "folder", "zip"])
+def test_importing_an_export_again_changes_nothing(world: World, tmp_path: Path, form: str) -> None:
+    fill(world)
+    before = world.all()
+    path = exported(world, tmp_path, form)
+
+    done = world.take_in(path)
+
+    assert (done.new, done.updated, done.skipped) == ([], [], [])
+    assert done.known == len(before)
+    assert world.all() == before
+
+
+def test_what_was_forgotten_since_an_export_does_not_come_back(world: World, tmp_path: Path) -> None:
+    memory = world.stored("The code is 4711.")
+    path = exported(world, tmp_path, "jsonl")
+    world.memory.forget(memory.id, ORIGIN, hard=True)
+    (tmp_path / "new").mkdir()
+    with opened(tmp_path / "new", first_id=5000) as other:
+        other.memory.forget(other.stored("The code is 4711.").id, ORIGIN)
+        skipped = other.take_in(path).skipped
+
+    world.take_in(path)
+    assert world.everything() == []
+    assert [one.reason for one in skipped] == ["It was corrected or forgotten here (mem_00000000000000001388)."]
+
+
+def test_a_memory_that_is_here_under_another_id_stands_for_the_imported_one(world: World, tmp_path: Path) -> None:
+    old = world.stored("Bo leads.")
+    new = world.memory.update(old.id, intake.changes(body="Mia leads."), ORIGIN).memory
+    path = exported(world, tmp_path, "jsonl")
+    (tmp_path / "new").mkdir()
+    with opened(tmp_path / "new", first_id=5000) as other:
+        here = other.stored("mia leads.")
+        done = other.take_in(path)
+
+        assert (done.new, done.known) == ([old.id], 1)
+        assert other.memory.get(old.id).memory.superseded_by == here.id
+        assert new.id not in {memory.id for memory in other.all()}
+
+
+def test_a_text_that_a_caller_sends_states_no_trust_of_its_own(world: World, tmp_path: Path) -> None:
+    world.memory.remember(content("Mia likes tea."), PERSON)
+    world.memory.remember(content("Oslo has trams."), WEB)
+    text = exported(world, tmp_path, "jsonl").read_text(encoding="utf-8")
+    (tmp_path / "new").mkdir()
+    with opened(tmp_path / "new", first_id=5000) as other:
+        other.take_in(text)
+
+        assert [memory.origin for memory in other.all()] == [Origin("cursor", Trust.IMPORT), WEB]
+
+
+def test_a_bad_line_is_left_out_with_its_reason_and_the_others_come_in(world: World) -> None:
+    row = {"id": "mem_" + "a" * 20, "body": "Bo leads.", "created_at_ms": 1, "origin": "x", "trust": "agent"}
+    bad = [
+        {**row, "id": "x"},
+        {**row, "body": ""},
+        {**row, "created_at_ms": "yesterday"},
+        {**row, "created_at_ms": None},
+        {**row, "trust": "friend"},
+        {**row, "tags": "a"},
+        {**row, "position": 3},
+        {**row, "erased": True},
+        {**row, "erased": True, "body_hash": "0" * 64},
+        {**row, "scope": "all"},
+        ["x"],
+    ]
+    lines = [json.dumps(HEADER), *map(json.dumps, bad), "{half", json.dumps(row)]
+
+    done = world.take_in("\n".join(lines))
+
+    assert done.new == [row["id"]]
+    assert [one.where for one in done.skipped] == [f"content.json line {number}" for number in range(2, 14)]
+    assert all(one.reason.endswith(".") for one in done.skipped)
+
+
+def test_an_export_of_a_newer_program_is_refused_whole(world: World) -> None:
+    with pytest.raises(InvalidArgumentError, match="has version 2, this program knows 1; nothing was imported"):
+        world.take_in('{"format": "prometheus-memory", "version": 2}\n{"id": "x"}')
+
+
+def test_an_export_can_be_of_one_scope_and_of_live_memories_only(world: World) -> None:
+    fill(world)
+    scoped = list(world.transfer.memories("project:company BRAIN"))
+    live = list(world.transfer.memories(live_only=True))
+
+    assert {memory.content.scope.name for memory in scoped} == {"project:Company brain"}
+    assert {memory.status for memory in live} == {Status.LIVE}
+    assert len(live) == len(world.everything())
+    counts = world.transfer.counts()
+    assert (counts[Status.FORGOTTEN], counts[Status.ERASED], counts[Status.SUPERSEDED]) == (1, 1, 2)
+
+
+def test_an_export_format_is_one_of_two() -> None:
+    assert [export_format(name) for name in (None, " ", "JSONL", "markdown")] == ["jsonl", "jsonl", "jsonl", "markdown"]
+    with pytest.raises(InvalidArgumentError, match="no export format 'pdf'; send jsonl or markdown"):
+        export_format("pdf")
