@@ -1,7 +1,8 @@
-"""Waking those who wait for a chain to grow, and nobody else."""
+"""Waking those who follow a chain when it grows, and nobody else."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 
@@ -24,30 +25,38 @@ class Chain(Protocol):
 
 
 class Growth:
-    """Told after every commit and every checkpoint; wakes everybody who waits for that chain, and keeps nothing.
+    """Told after every commit and every checkpoint; wakes everybody who follows that chain, and keeps nothing.
 
-    Take `next` first, look at the chain, and only then wait for what was taken: so nothing is missed in between. A
-    commit costs those who wait for other chains nothing.
+    A commit costs those who follow other chains nothing.
     """
 
     def __init__(self, chains: Mapping[str, Chain]) -> None:
         """Watch chains, by layer name."""
         self._chains = chains
         self._sizes = {layer: chain.head.size for layer, chain in chains.items()}
-        self._next = {layer: asyncio.Event() for layer in chains}
+        self._followers: dict[str, set[asyncio.Event]] = {layer: set() for layer in chains}
 
-    def next(self, layer: str) -> asyncio.Event:
-        """Return the event that the next growth of a chain sets."""
-        return self._next[layer]
+    @contextmanager
+    def following(self, layer: str) -> Iterator[asyncio.Event]:
+        """Yield an event that each growth of a chain sets during the block.
+
+        Clear it first, look at the chain, and only then wait for it: so nothing is missed in between.
+        """
+        grown = asyncio.Event()
+        self._followers[layer].add(grown)
+        try:
+            yield grown
+        finally:
+            self._followers[layer].discard(grown)
 
     def look(self) -> None:
-        """Wake those who wait for a chain that has more entries than at the last look."""
+        """Wake those who follow a chain that has more entries than at the last look."""
         for layer, chain in self._chains.items():
             if chain.head.size != self._sizes[layer]:
                 self._sizes[layer] = chain.head.size
                 self.tell(layer)
 
     def tell(self, layer: str) -> None:
-        """Wake those who wait for a chain: it has a new checkpoint."""
-        grown, self._next[layer] = self._next[layer], asyncio.Event()
-        grown.set()
+        """Wake those who follow a chain: it has a new checkpoint."""
+        for grown in self._followers[layer]:
+            grown.set()

@@ -43,6 +43,7 @@ from receipt_writer.intents import (
     interrupted_draft,
     is_late_report,
 )
+from receipt_writer.newest import NewestLines
 from receipt_writer.open_turns import NO_ROWS, OpenTurns
 from receipt_writer.storage.protocol import Batch, Mark
 
@@ -127,6 +128,7 @@ class Ledger:
 
     Attributes:
         indexes: What is known of each chain, by layer name.
+        newest: The lines that were committed last, by layer name.
         turns: The turns that began and have not reported.
         signer: The entry key that signs from the next plan on.
         host: The process whose child this writer is, "" when it serves whoever connects.
@@ -135,6 +137,7 @@ class Ledger:
     def __init__(self, indexes: Iterable[ChainIndex], signer: Signer, host: str = "") -> None:
         """Start from replayed chains; `host` names the process whose child this writer is, if it is one."""
         self.indexes: dict[str, ChainIndex] = {index.layer.name: index for index in indexes}
+        self.newest = {layer: NewestLines() for layer in self.indexes}
         self.turns = OpenTurns(self.indexes[TURN_LAYER].origin)
         self.signer, self.host = signer, host
         self._conditions = {TURN_LAYER: self._require_begun, REVIEW_LAYER: self._require_decision}
@@ -156,9 +159,10 @@ class Ledger:
         """Take over a plan whose batch is durable."""
         self.turns.begin(plan.begun, plan.rows, None if plan.open_rows is None else len(plan.open_rows))
         for layer, entries in plan.entries.items():
-            index = self.indexes[layer]
+            index, newest = self.indexes[layer], self.newest[layer]
             for entry in entries:
                 index.add(entry.fields, entry.line, head_after(entry))
+                newest.add(entry.id, entry.line)
                 if layer == TURN_LAYER:
                     self.turns.close(index.key_of(entry.fields))
 

@@ -114,6 +114,14 @@ class Queries:
         (entry,) = await asyncio.to_thread(self._read, index, [entry_id])
         return entry
 
+    def newest(self, layer: str, first_id: int) -> list[StoredEntry]:
+        """Return every entry from an id on, as committed, when all of them are still in memory; else none.
+
+        For those who follow a chain and stand at its end: nothing is read, and the lines are shared by all of them.
+        """
+        index, lines = self._ledger.indexes[layer], self._ledger.newest[layer].since(first_id)
+        return [StoredEntry(layer, one, line, index.recorded_at_ms(one)) for one, line in enumerate(lines, first_id)]
+
     async def entries(self, layer: str, wanted: Filter) -> AsyncIterator[StoredEntry]:
         """Yield the entries that a filter asks for, as of now: what is appended meanwhile is not among them.
 

@@ -1,7 +1,7 @@
 """What every RPC has of its call: the context's type, and a way to stop when the writer leaves."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 import grpc.aio
@@ -15,11 +15,13 @@ GRACE_S = 0.1
 """What work that is under way gets to end in its own words when the writer leaves."""
 
 
-async def unless_leaving(leaving: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+async def unless_leaving(
+    leaving: asyncio.Event, work: Coroutine[Any, Any, None], wake: Callable[[], None] | None = None
+) -> None:
     """Do the work of a call, unless the writer leaves before it is done.
 
-    Work that looks at `leaving` itself gets a moment to end in its own words; what waits for a caller that takes
-    nothing is cancelled then.
+    Work that looks at `leaving` itself gets a moment to end in its own words; `wake` is called first, so that work
+    which waits for something else looks up. What waits for a caller that takes nothing is cancelled then.
 
     Raises:
         WriterStoppedError: The writer left; the work was cancelled.
@@ -27,6 +29,8 @@ async def unless_leaving(leaving: asyncio.Event, work: Coroutine[Any, Any, None]
     working, left = asyncio.ensure_future(work), asyncio.ensure_future(leaving.wait())
     try:
         await asyncio.wait({working, left}, return_when=asyncio.FIRST_COMPLETED)
+        if wake:
+            wake()
         if not working.done():
             await asyncio.wait({working}, timeout=GRACE_S)
         if not working.done():
