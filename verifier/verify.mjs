@@ -27,7 +27,7 @@ docs/receipt-format.md, whose rules are cited as RF-n. Both print the same repor
 // lines judged in parallel, the evidence from outside, the verdict, how reports are laid out; then what can be judged:
 // a chain, a state, a proof of one entry, a chain that grows, ids that must not repeat; the command line.
 // Bytes travel as latin1 strings, one character a byte, so that patterns, slices and offsets mean bytes.
-import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto';
+import crypto from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -39,7 +39,7 @@ const [VERSION, SELF] = ['0.2.0', fileURLToPath(import.meta.url)];
 // A verdict's place is its exit code (RF-22); 2 is a usage or I/O error, told on stderr without a report.
 const EXITS = 'PASS TAMPERED - UNANCHORED TRUNCATED FORKED TORN_TAIL STALE MALFORMED UNSUPPORTED'.split(' ');
 const [MAX_LINE_BYTES, MAX_STRING_BYTES, MAX_DEPTH] = [65_536, 4_096, 32];
-const READ_BYTES = 1 << 16;
+const READ_BYTES = 1 << 17;
 const BUFFER_BYTES = MAX_LINE_BYTES + 1 + READ_BYTES; // an unfinished line, and a read after it
 const PARALLEL_BYTES = 4 << 20; // a smaller file is judged before workers would have started
 const MAX_KEYS_LISTED = 64; // a hostile chain may carry a key an entry; memory stays flat
@@ -135,11 +135,24 @@ for (const [title, ...rows] of SCHEMAS.trim().split(/\n(?=L)/).map((block) => bl
   }));
 }
 
-/** The milliseconds since 1970 of an instant; NaN for the 30th of February and for 25 o'clock (RF-9). */
-function msOf(instant) {
-  const ms = Date.parse(instant);
-  return !Number.isNaN(ms) && new Date(ms).toISOString() === instant ? ms : NaN;
+/** The same function, which makes what was asked last only once. */
+function remember(make) {
+  const made = new Map();
+  return (name) => {
+    if (made.size > MAX_KEYS_LISTED) made.clear();
+    if (!made.has(name)) made.set(name, make(name));
+    return made.get(name);
+  };
 }
+
+/** The milliseconds since 1970 of a minute such as 2026-11-30T09:41; NaN when the calendar has none such. */
+const msOfMinute = remember((minute) => {
+  const ms = Date.parse(`${minute}:00.000Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(minute) ? ms : NaN;
+});
+
+/** The milliseconds since 1970 of an instant; NaN for the 30th of February and for 25 o'clock (RF-9). */
+const msOf = (instant) => msOfMinute(instant.slice(0, 16)) + Number(instant.slice(17, 19) + instant.slice(20, 23));
 
 /** Reads one line without its line break; null when, judged alone, it breaks RF-1 to RF-11. */
 export function readLine(line, layer) {
@@ -209,39 +222,55 @@ export function diagnose(line, layer) {
 
 // --- Signatures (RF-13, RF-14): Ed25519 without the cofactor, after byte checks that make all libraries agree.
 
-const littleEndian = (bytes) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
+const hexOf = (number) => number.toString(16).padStart(64, '0');
 const P = 2n ** 255n - 19n;
 const L = 2n ** 252n + 27742317777372353535851937790883648493n;
-const EIGHTH = littleEndian(Buffer.from('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05', 'hex'));
-const LOW_ORDER_Y = [0n, 1n, P - 1n, EIGHTH, P - EIGHTH]; // with either sign; y = p and p + 1 are not canonical anyway
+const OF_ORDER_8 = '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05';
+const EIGHTH = BigInt(`0x${numberIn(Buffer.from(OF_ORDER_8, 'hex'))}`);
+const LOW_ORDER_Y = [0n, 1n, P - 1n, EIGHTH, P - EIGHTH].map(hexOf); // with either sign; y = p, p + 1 are not canonical
+const [P_HEX, L_HEX] = [hexOf(P), hexOf(L)]; // hex of one length is ordered as the numbers are
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex'); // RFC 8410: what stands before the 32 bytes of a key
-const keyObjects = new Map(); // OpenSSL's form of the keys seen last
+
+/** The number that 32 little-endian bytes stand for, without its `sign` bit when there is one; as hex. */
+function numberIn(bytes, sign = 0) {
+  const turned = Buffer.from(bytes).reverse();
+  turned[0] &= ~sign;
+  return turned.toString('hex');
+}
 
 /** Whether 32 bytes can stand for a point: y canonical and not of low order. */
 function isPoint(bytes) {
-  const y = littleEndian(bytes) & (2n ** 255n - 1n);
-  return y < P && !LOW_ORDER_Y.includes(y);
+  const y = numberIn(bytes, 0x80);
+  return y < P_HEX && !LOW_ORDER_Y.includes(y);
 }
+
+const keyObject = remember((key) => // OpenSSL's form of a key
+  crypto.createPublicKey({ key: Buffer.concat([SPKI, Buffer.from(key, 'latin1')]), format: 'der', type: 'spki' }));
 
 /** Whether a signature verifies: lengths, A and R canonical and not of low order, S < L, then the equation. */
 export function ed25519Holds(key, message, signature) {
-  if (key.length !== 32 || signature.length !== 64 || littleEndian(signature.subarray(32)) >= L) return false;
+  if (key.length !== 32 || signature.length !== 64 || numberIn(signature.subarray(32)) >= L_HEX) return false;
   if (!isPoint(key) || !isPoint(signature.subarray(0, 32))) return false;
-  const name = key.toString('latin1');
-  if (keyObjects.size > MAX_KEYS_LISTED) keyObjects.clear();
-  if (!keyObjects.has(name)) {
-    keyObjects.set(name, createPublicKey({ key: Buffer.concat([SPKI, key]), format: 'der', type: 'spki' }));
-  }
-  return verifySignature(null, message, keyObjects.get(name), signature);
+  return crypto.verify(null, message, keyObject(key.toString('latin1')), signature);
 }
 
 // --- Checks (RF-20), in the norm's order. `before` is the entry of the line before, null when that is malformed. A
 // task is a chain to judge: its files (copies of it), layer, tenant, origin and options; the keys trusted for it, and
 // whether any came from outside (`anchored`); its checkpoints; the sizes where tree, time and head are to be noted.
 
-/** SHA-256 of bytes, in a buffer or a latin1 string, as hex or as such a string. */
-const sha256 = (bytes, encoding = 'hex') => createHash('sha256').update(bytes, 'latin1').digest(encoding);
-const bytesOf = (base64) => Buffer.from(base64, 'base64');
+const [bytesOf, scratch] = [(base64) => Buffer.from(base64, 'base64'), Buffer.allocUnsafe(BUFFER_BYTES)];
+
+/** The bytes of a latin1 string, which stand until the next such call. */
+function bytesIn(text) {
+  if (text.length > scratch.length) return Buffer.from(text, 'latin1');
+  return scratch.subarray(0, scratch.write(text, 'latin1'));
+}
+
+/** SHA-256 of bytes, in a buffer or a latin1 string, as hex or as such a string. Node 20 has a quicker way. */
+function sha256(data, encoding = 'hex') {
+  const bytes = typeof data === 'string' ? bytesIn(data) : data;
+  return crypto.hash?.('sha256', bytes, encoding) ?? crypto.createHash('sha256').update(bytes).digest(encoding);
+}
 
 /** Whether a key of the policy is for that use, at that id or size of a checkpoint (RF-18). */
 const maySign = (key, use, id) => key.use === use && key.fromId <= id && (key.toId === null || id <= key.toId);
@@ -251,7 +280,7 @@ const genesis = (origin) => ({ id: 0, ms: 0, hash: origin && sha256(`prometheus-
 
 /** Whether a signature holds over DSSE's PAE of a type and a body; key and signature in base64 (RF-12). */
 function paeHolds(type, body, key, signature) {
-  const message = Buffer.from(`DSSEv1 ${type.length} ${type} ${body.length} ${body}`, 'latin1');
+  const message = bytesIn(`DSSEv1 ${type.length} ${type} ${body.length} ${body}`);
   return ed25519Holds(bytesOf(key), message, bytesOf(signature));
 }
 
@@ -261,7 +290,8 @@ const KEY_EVENT = 'application/vnd.prometheus.key-event+json;layer=L3;form=v2';
 function isSigned({ key, signature, form, signed, body }, layer) {
   const type = `application/vnd.prometheus.receipt+json;layer=${layer};form=${form};signedAt=${signed}`;
   if (!paeHolds(type, body, key, signature)) return false;
-  const event = layer === 'L3' ? JSON.parse(body) : {};
+  if (layer !== 'L3') return true;
+  const event = JSON.parse(body);
   const said = `${body.split(/,"(?:previous|public)KeySignature":"/, 1)[0]}}`;
   const named = [[event.previousKey, event.previousKeySignature], [event.publicKey, event.publicKeySignature]];
   return named.every(([by, proof]) => !proof || paeHolds(KEY_EVENT, said, by, proof));
@@ -326,11 +356,21 @@ const noFindings = () => ({
 });
 const count = (counts, name, more = 1) => { counts[name] = (counts[name] ?? 0) + more; };
 
+const BREAK = 0x0a; // the only line break (RF-1)
+
+/** The lines of a block, one by one. */
+function* linesIn(buffer, end) {
+  for (let [at, stop] = [0, 0]; at < end; at = stop + 1) {
+    stop = buffer.indexOf(BREAK, at);
+    yield buffer.latin1Slice(at, stop);
+  }
+}
+
 /** Judges a block of whole lines, in any thread. */
 function judgeBlock(buffers, { number, offset, previous, turn, end }, task) {
-  const [found, lines] = [noFindings(), buffers[turn].latin1Slice(0, end).split('\n').slice(0, -1)];
+  const found = noFindings();
   let before = number === 1 ? genesis(task.origin) : readLine(previous, task.layer);
-  for (const line of lines) {
+  for (const line of linesIn(buffers[turn], end)) {
     const { entry, name, failed } = judgeLine(line, before, task);
     if (entry) {
       [found.first, found.last] = [found.first ?? entry, entry];
@@ -373,8 +413,6 @@ function join(found, block) {
   found.last = block.last ?? found.last;
 }
 
-const BREAK = 0x0a; // the only line break (RF-1)
-
 /** Where reading stands: bytes read; number and offset of the next line, and the line before it. */
 const readerOf = (file) => ({ file, size: 0, number: 1, offset: 0, previous: '' });
 
@@ -409,7 +447,7 @@ function* readBlocks(reader, buffers) {
 /** The whole lines of a file. */
 function* readLines(file) {
   const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
-  for (const { end } of readBlocks(readerOf(file), [buffer])) yield* buffer.latin1Slice(0, end).split('\n').slice(0, -1);
+  for (const { end } of readBlocks(readerOf(file), [buffer])) yield* linesIn(buffer, end);
 }
 
 /** Starts a thread that judges blocks in the order in which it is given them. */
