@@ -74,6 +74,20 @@ def _written(arguments: Mapping[str, Any], _zone: ZoneInfo) -> Answer:
     return {"status": status, "id": arguments["title"], "title": arguments["title"], "size_bytes": 1}
 
 
+def _drafted(arguments: Mapping[str, Any], _zone: ZoneInfo) -> Answer:
+    message = {"id": "20261201-100000-x", "channel": "email", **arguments, "created": "2026-12-01T10:00:00+01:00"}
+    return {"status": "drafted", "message": message}
+
+
+def _discarded(arguments: Mapping[str, Any], _zone: ZoneInfo) -> Answer:
+    message = {"id": arguments["id"], "channel": "email", "to": ["Sam"], "body": "gone"}
+    return {"status": "discarded", "message": message}
+
+
+def _rendered(arguments: Mapping[str, Any], _zone: ZoneInfo) -> Answer:
+    return {"id": arguments["id"], "file": f"{arguments['id']}.html", "resource": "report://x", "size_bytes": 1}
+
+
 _ECHOES: Mapping[str, Callable[[Mapping[str, Any], ZoneInfo], Answer]] = {
     "calendar_create_event": _created,
     "calendar_update_event": _updated,
@@ -89,6 +103,13 @@ _ECHOES: Mapping[str, Callable[[Mapping[str, Any], ZoneInfo], Answer]] = {
     "notes_search": lambda _arguments, _zone: {"notes": []},
     "notes_list": lambda _arguments, _zone: {"notes": []},
     "notes_read": lambda _arguments, _zone: {"id": "n", "title": "n", "body": ""},
+    "message_draft": _drafted,
+    "message_discard": _discarded,
+    "message_list": lambda _arguments, _zone: {"messages": []},
+    "report_list": lambda _arguments, _zone: {"reports": []},
+    "report_get": lambda arguments, _zone: {"format": arguments["format"], "text": ""},
+    "report_render": _rendered,
+    "report_diff": lambda arguments, _zone: {**arguments, "differences": []},
     "search_web": lambda _arguments, _zone: {"status": "empty", "query": "", "results": []},
 }
 TOOLS = (*_ECHOES, "memory_get", "calendar_now")

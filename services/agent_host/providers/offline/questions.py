@@ -14,13 +14,18 @@ WHAT_TO_REMEMBER = "What should I remember?"
 WHAT_TO_NOTE = "What should the note say?"
 WHAT_TO_BOOK = "What should I book, and when?"
 WHAT_TO_SEARCH = "What should I search the web for?"
+TO_WHOM = "To whom should it go?"
+WHAT_TO_WRITE = "What should the message say?"
 WHICH_ONE = "Which one? Say its number, “all of them”, or “none”."
 SHALL_I_REMEMBER = "Shall I remember that?"
 SHALL_I_BOOK = "Shall I book that?"
 _WHEN = ("When should it be?", "At what time on")
 _WHICH_DAY = ("Which day did you mean?", "Which day and time did you mean?", "Which day first?")
 _OPENERS = {WHAT_TO_REMEMBER: "Remember that", WHAT_TO_SEARCH: "Search the web for"}
-_WHOLE_LINES = (*_OPENERS, WHAT_TO_BOOK, WHAT_TO_NOTE, WHICH_ONE, SHALL_I_REMEMBER, SHALL_I_BOOK)
+_WHOLE_LINES = (
+    *(*_OPENERS, WHAT_TO_BOOK, WHAT_TO_NOTE, TO_WHOM, WHAT_TO_WRITE),
+    *(WHICH_ONE, SHALL_I_REMEMBER, SHALL_I_BOOK),
+)
 
 _GO_AHEAD = "(?:please|do|do it|do that|go ahead|book it|book that|remember it|remember that)"
 _YES = pattern(f"(?:yes|yeah|yep|yup|sure|ok|okay|correct|right|{_GO_AHEAD})", f"(?:[,.! ]+{_GO_AHEAD})*[.!]*")
@@ -31,6 +36,8 @@ _ORDINALS = {
     "four": 4, "five": 5,
 }  # fmt: skip
 _ORDINAL = pattern(r"(?:the |number |no\.? ?|#)*(?:([0-9]+)(?:st|nd|rd|th|\.)?|([a-z]+))(?: one)?")
+_MESSAGE = pattern(r"\b(?:e-?mail|mail|sms|message|text|msg|dm|reply|draft)s?\b(?!\s+(?:an?|the|message)\b)")
+_TO = pattern("(?:it.?s )?(?:to|for) ")
 _LONGEST_ANSWER = 300
 _LONGEST_POSITION = 2  # digits
 
@@ -77,8 +84,10 @@ def _completed(before: Wish, question: str, answer: str) -> Wish | None:
         return Wish(before.text, choice) if choice is not None else None
     if question == WHAT_TO_BOOK:
         return Wish(f"Book {answer} {before.text.strip().partition(' ')[2]}".strip())
-    if question == WHAT_TO_NOTE:
+    if question in (WHAT_TO_NOTE, WHAT_TO_WRITE):
         return Wish(f"{before.text.rstrip(' :.')}: {answer}")
+    if question == TO_WHOM:
+        return Wish(_MESSAGE.sub(lambda match: f"{match.group()} to {_TO.sub('', tidy(answer))}", before.text, count=1))
     opener = _OPENERS.get(question, "")
     return Wish(f"{opener} {answer}") if opener else _completed_time(before, question, answer)
 

@@ -9,9 +9,11 @@ from agent_host.providers.offline.calendar import intents as calendar
 from agent_host.providers.offline.calendar.booking import title_of
 from agent_host.providers.offline.memory import intents as memory
 from agent_host.providers.offline.memory.requests import Recall
+from agent_host.providers.offline.messages import intents as messages
 from agent_host.providers.offline.notes import intents as notes
 from agent_host.providers.offline.patterns import one_of, pattern
 from agent_host.providers.offline.questions import SHALL_I_BOOK, SHALL_I_REMEMBER
+from agent_host.providers.offline.reports import intents as reports
 from agent_host.providers.offline.routine import Request, Routine, Say, Scene
 from agent_host.providers.offline.talk.about import NO_GENERAL_KNOWLEDGE, NOT_UNDERSTOOD
 from agent_host.providers.offline.talk.arithmetic import answer_arithmetic
@@ -75,6 +77,14 @@ def _arithmetic(text: str) -> Request | None:
 _COMMANDS: tuple[Recogniser, ...] = (
     notes.take_note,
     notes.append_note,
+    messages.draft,
+    messages.list_drafts,
+    messages.show_draft,
+    messages.discard_draft,
+    reports.compare_reports,
+    reports.list_reports,
+    reports.render_report,
+    reports.show_report,
     memory.list_memories,
     calendar.book,
     memory.remember,
@@ -93,7 +103,7 @@ _COMMANDS: tuple[Recogniser, ...] = (
     web.search_web,
     memory.correct,
 )
-_FREE_TEXT: tuple[Recogniser, ...] = (notes.take_note, memory.remember)
+_FREE_TEXT: tuple[Recogniser, ...] = (notes.take_note, messages.draft, memory.remember)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from itertools import islice
 
 from agent_host.providers.offline.calendar.booking import Book, title_of
 from agent_host.providers.offline.memory.requests import Remember
+from agent_host.providers.offline.messages.requests import DraftMessage
 from agent_host.providers.offline.patterns import one_of, pattern
 from agent_host.providers.offline.recognition import command
 from agent_host.providers.offline.routine import Request
@@ -26,11 +27,14 @@ _STARTS = pattern(
         "block", "put", "add", "create", "cancel", "delete", "remove", "move", "reschedule", "remind me",
         "take a note", "make a note", "write down", "jot down", "note (?:down|that)", "find", "search", "google",
         "look up", "research", "show", "list", "tell me", "what", "when", "who", "where", "am i", "do i", "how",
-        "calculate", "actually",
+        "calculate", "actually", "draft", "compose", "write", "e-?mail", "text", "message", "discard", "compare",
     ),
     r"\b",
 )  # fmt: skip
-_FREE_TEXT = pattern(r"[^.!?\n]{0,80}?\b(?:note|notes|remember|down|list|titled [^:\n]{1,80})\b[^:\n]{0,80}:")
+_FREE_TEXT = pattern(
+    r"[^.!?\n]{0,80}?\b(?:note|notes|remember|down|list|titled [^:\n]{1,80}|e-?mail|message|sms|text|draft)\b",
+    r"[^:\n]{0,80}:",
+)
 _WISH = pattern(r"\b(?:(?:need|want|have|has|going|plan|like|love|wish|try)s? to|should|must|will|would|can)\b")
 _THEM = pattern(r"\b(?:them|her|him)\b")
 
@@ -49,6 +53,8 @@ def _complete(text: str) -> Request | None:
         )
     if isinstance(request, Remember):
         return request if request.body.strip() else None
+    if isinstance(request, DraftMessage):
+        return request if request.to and (request.said or request.about) else None
     return request
 
 
@@ -86,6 +92,8 @@ def _split_once(text: str) -> tuple[str, str] | None:
         before = _complete(left) if left and right else None
         if before is None or (isinstance(before, Remember) and _WISH.search(left) and "and" in match.group()):
             continue
+        if isinstance(before, DraftMessage) and before.said:
+            continue  # what a message says goes on to its end
         ends = [later.start() - match.end() for later in separators[index + 1 :]]
         rest = _begins(right, [*ends, len(right)], before)
         if rest is not None:

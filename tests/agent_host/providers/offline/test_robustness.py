@@ -57,13 +57,24 @@ fields = st.sampled_from(
         "status",
         "message",
         "minutes",
+        "to",
+        "channel",
+        "created",
+        "saved",
+        "summary",
+        "text",
+        "change",
+        "name",
+        "before",
+        "after",
     )
 )
 odd = json_values | st.sampled_from(
     ("9999-12-31", "2026-13-45", "FREQ=WEEKLY;BYDAY=XX;UNTIL=99999999", "Mars/Base", "x" * 500)
 )
 rows = st.lists(st.dictionaries(fields, odd, max_size=9), max_size=3)
-names = st.sampled_from(("entries", "events", "notes", "results", "slots", "memory", "event", "remarks"))
+names = st.sampled_from(("entries", "events", "notes", "results", "slots", "memory", "event", "remarks", "messages"))
+names |= st.sampled_from(("message", "reports", "report", "differences"))
 answers = st.dictionaries(names, rows | odd, max_size=3) | odd
 
 

@@ -29,6 +29,16 @@ from agent_host.providers.offline.splitting import split_requests
         ),
         ("What's 2+2\nWhat's 3+3", ["What's 2+2", "What's 3+3"]),
         (
+            "Remember that Sam likes tea and draft an email to Sam about tea",
+            ["Remember that Sam likes tea", "draft an email to Sam about tea"],
+        ),
+        (
+            "Draft an email to Sam about lunch and book lunch with Sam on Friday at noon",
+            ["Draft an email to Sam about lunch", "book lunch with Sam on Friday at noon"],
+        ),
+        ("list my drafts and what's on my calendar?", ["list my drafts", "what's on my calendar?"]),
+        ("email Sam about tea and email Bob about milk", ["email Sam about tea", "email Bob about milk"]),
+        (
             "Remember that Ana likes tea. Book a call with Ana on Friday at 10. What do you know about Bob?",
             ["Remember that Ana likes tea", "Book a call with Ana on Friday at 10", "What do you know about Bob?"],
         ),
@@ -47,6 +57,10 @@ def test_a_message_with_several_requests_is_parted(text: str, parts: list[str]) 
         "Take a note: buy milk. Then book a flight tomorrow at 9.",
         "Remember: Ana likes tea. Book a flight tomorrow at 9.",
         "Search the web for rock and roll",
+        "Draft an email to Sam: buy milk. Then book a flight tomorrow at 9",
+        "Draft an email to Sam saying buy milk and book a table on Friday at 8pm",
+        "text Mum that I am late and book a table on Friday at 8pm",
+        "compare the reports on solar and wind",
         "Book a call with Ana on Friday at 9 and at 11",
         "Remember that Ana is nice and book",
         "and and and",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,6 +15,7 @@ from agent_host.providers.offline.calendar.replies import (
     read_events,
     show_event,
 )
+from agent_host.providers.offline.calendar.series import after_today, cancelled, meant, reach_of, scope_of
 from agent_host.providers.offline.questions import WHICH_ONE
 from agent_host.providers.offline.results import failure, object_of
 from agent_host.providers.offline.routine import Call, Calls, Outcome, Outcomes, Routine, Scene, choose
@@ -28,7 +28,6 @@ from agent_host.providers.offline.wording import numbered
 from agent_host.providers.protocol import JsonValue
 
 _SHOWN = 9
-_WHOLE_SERIES = re.compile(r"\b(?:all|every|series|recurring|whole|entire|completely)\b", re.IGNORECASE)
 
 
 def _which(events: Sequence[Event], scene: Scene) -> str:
@@ -70,7 +69,9 @@ def _search(target: str, scene: Scene) -> Generator[Calls, Outcomes, _Search]:
         if listed.is_error:
             return _Search(words, period, (), [], listed)
         events = read_events(listed, scene)
-        found = _Search(words, period, events, matching(events, words, scene))
+        fitting = matching(events, words, scene)
+        ahead = [event for event in fitting if event.end > scene.now]
+        found = _Search(words, period, events, ahead or fitting)  # what is over is meant only when nothing else is
         if found.fitting:
             break
     return found
@@ -100,25 +101,23 @@ class Cancel:
         search = yield from _search(self.target, scene)
         if search.failed is not None:
             return failure(search.failed, "look into your calendar, so I cancelled nothing")
-        series = _WHOLE_SERIES.search(self.target) is not None
-        fitting = _each_series_once(search.fitting) if series else search.fitting
+        scope = scope_of(self.target, search.words)
+        fitting = meant(search.fitting, self.target, scope)
         chosen = choose(fitting, scene.choice) if scene.choice is not None else fitting
         if not chosen:
             return _nothing(search, scene)
         if (len(chosen) > 1 or search.vague) and scene.choice is None:
             return _which(fitting, scene)
-        if chosen[0].repeats and not series and not chosen[0].series_id:
+        if scope != "all" and any(event.repeats and not event.series_id for event in chosen):
             return (
                 f"“{chosen[0].title}” repeats, and I can only cancel the whole series, so I cancelled nothing. "
                 f"Say “cancel the whole {chosen[0].title} series” if that is what you want."
             )
-        ids = [event.series if series else event.id for event in chosen]
-        outcomes = yield tuple(Call("calendar_delete_event", {"id": identifier}) for identifier in ids)
-        return "\n".join(_deleted(event, outcome, scene) for event, outcome in zip(chosen, outcomes, strict=True))
-
-
-def _each_series_once(events: Sequence[Event]) -> list[Event]:
-    return list({event.series: event for event in reversed(events)}.values())[::-1]
+        outcomes = yield tuple(Call("calendar_delete_event", cancelled(event, scope)) for event in chosen)
+        return "\n".join(
+            f"{_deleted(event, outcome, scene)}{'' if outcome.is_error else reach_of(event, scope)}"
+            for event, outcome in zip(chosen, outcomes, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -129,35 +128,37 @@ class Move:
     to: str
 
     def run(self, scene: Scene) -> Routine:
-        """Finds the event meant and changes its start; its length stays. An event that repeats is left alone.
-
-        The calendar holds a series under one id: a new start for one of its days would move them all.
-        """
+        """Finds the event meant and changes its start; its length stays. Of a series one day moves alone."""
         search = yield from _search(self.target, scene)
         if search.failed is not None:
             return failure(search.failed, "look into your calendar, so I moved nothing")
-        chosen = choose(search.fitting, scene.choice) if scene.choice is not None else search.fitting
+        scope = scope_of(f"{self.target} {self.to}", search.words)
+        fitting = meant(after_today(search.fitting, scene) if scope == "all" else search.fitting, self.target, scope)
+        chosen = choose(fitting, scene.choice) if scene.choice is not None else fitting
         if not chosen:
             return _nothing(search, scene)
         if len(chosen) > 1 or (scene.choice is None and search.vague):
-            return _which(search.fitting, scene)
+            return _which(fitting, scene)
         event = chosen[0]
-        call = _move_call(event, self.to, scene)
+        call = _move_call(event, self.to, scene, scope)
         if isinstance(call, str):
             return call
         (moved,) = yield (call,)
         if moved.is_error:
             return failure(moved, f"move “{event.title}”")
         now = read_event_row(object_of(moved, "event"), scene)
-        return f"Moved. {show_event(now or event, scene)}.\nBefore it was: {show_event(event, scene)}."
+        return (
+            f"Moved. {show_event(now or event, scene)}.{reach_of(event, scope)}"
+            f"\nBefore it was: {show_event(event, scene)}."
+        )
 
 
-def _move_call(event: Event, to: str, scene: Scene) -> Call | str:
+def _move_call(event: Event, to: str, scene: Scene, scope: str) -> Call | str:
     """Returns the call that changes the times, or why there is none.
 
     A new day keeps the clock time, a new clock time keeps the day.
     """
-    if event.repeats:
+    if event.repeats and not event.series_id:
         return (
             f"“{event.title}” repeats, and I cannot move one of its days alone, so I moved nothing. "
             f"Say “cancel the whole {event.title} series” and book it anew if that is what you want."
@@ -174,4 +175,6 @@ def _move_call(event: Event, to: str, scene: Scene) -> Call | str:
     start = times[0].start
     end = times[0].end or start + (event.end - event.start)
     arguments: dict[str, JsonValue] = {"id": event.id, "start": start.isoformat(), "end": end.isoformat()}
+    if event.repeats:
+        arguments["scope"] = scope
     return Call("calendar_update_event", {**arguments, "timezone": times[0].zone.key})

@@ -91,7 +91,9 @@ _FREE = pattern(
     r"\b.*",
 )
 _IS_FREE = pattern(r"is (?:my )?(?P<when>.+) free")
-_CANCEL = pattern(r"(?:cancel|call off|delete|remove|drop|unbook|clear|scrap|take (?=.*\boff\b))", r"\s*(?P<what>.*)")
+_CANCEL = pattern(
+    r"(?:cancel|call off|delete|remove|drop|unbook|clear|scrap|skip|take (?=.*\boff\b))", r"\s*(?P<what>.*)"
+)
 _CERTAINLY_CANCEL = pattern(r"(?:cancel|call off|unbook)\b")
 _MOVE = pattern(
     r"(?:move|reschedule|shift|postpone|push(?: back)?|bring forward|change|delay)\s+(?P<what>.+?)",

@@ -13,10 +13,13 @@ from agent_host.providers.offline.wording import coverage, tidy
 
 _GENERIC = re.compile(
     r"\b(?:the|my|our|a|an|all|any|every|everything|meetings?|appointments?|events?|entry|entries|bookings?|thing|one|"
-    r"series|that|this|it|them|whole|recurring|from|in|off|on|calendar|agenda|schedule|occurrences?|of)\b",
+    r"series|that|this|it|them|whole|recurring|from|in|off|on|calendar|agenda|schedule|occurrences?|of|only|just|single|"
+    r"next|onwards?|going forward|and (?:all )?(?:following|later)(?: ones)?)\b|(?<!\w)[\u2019']s\b",
     re.IGNORECASE,
 )
 _CLOSE = 0.5
+_WORD = re.compile(r"[^\W_]+")
+_LONGEST_RUN = 5  # words
 
 
 def title_words(target: str) -> str:
@@ -41,6 +44,16 @@ def matching(events: Sequence[Event], target: TimeWords, scene: Scene) -> list[E
     wanted = title_words(target.rest())
     if not wanted:
         return timed
-    fits = [(coverage(wanted, f"{event.title} {event.location}"), event) for event in timed]
+    fits = [(_fit(wanted, event), event) for event in timed]
     best = max((fit for fit, _ in fits), default=0.0)
     return [event for fit, event in fits if fit == best and fit >= _CLOSE]
+
+
+def _fit(wanted: str, event: Event) -> float:
+    """Returns what part of the words an event holds, 0 to 1; "standup" is "Stand-up"."""
+    words = _WORD.findall(event.title.casefold())
+    together = "".join(_WORD.findall(wanted.casefold())).removesuffix("s")
+    runs = ("".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, start + _LONGEST_RUN))
+    if together and any(run.removesuffix("s") == together for run in runs):
+        return 1.0
+    return coverage(wanted, f"{event.title} {event.location}")

@@ -8,7 +8,7 @@ PLUG_IN = (
 )
 FIRST_SCREEN = (
     "This is the offline stand-in: plain rules, no language model. Try “help”.\n"
-    "It can remember, keep your calendar and notes, and search; it says so when something is beyond it.\n"
+    "It can remember, keep your calendar and notes, draft messages and search; it says what is beyond it.\n"
     "To plug a model in, set PROMETHEUS_PROVIDER=anthropic and PROMETHEUS_API_KEY (or ANTHROPIC_API_KEY),\n"
     "in the environment or in <home>/.env."
 )
@@ -31,6 +31,9 @@ _ABILITIES = (
     ("calendar_delete_event", "cancel: “Cancel the catch-up on Friday.”"),
     ("notes_write", "note: “Take a note: the printer needs toner.”"),
     ("notes_search", "find a note: “Find my note about the printer.”"),
+    ("message_draft", "draft: “Draft an email to Sam about the picnic.” Nothing is ever sent."),
+    ("message_list", "see drafts: “List my drafts.”, “Discard the draft to Sam.”"),
+    ("report_list", "reports: “List my reports.”, “Show the report on …”, “What changed in the reports on …?”"),
     ("search_web", "search: “Search the web for …”, “Research …”"),
 )
 _ALWAYS = "calculate and tell the date: “What's 15% of 80?”, “What day is it?”"

@@ -150,7 +150,7 @@ def _read_unnamed_span(tokens: Sequence[Token], index: int) -> Match[Span]:
         unit = 7 if number and word_at(tokens, number[0]) == "weeks" else 1
         return (few or number[0] + 1 if number else few or at), Span("days", days=min(count * unit, 366))
     for name in ("weekend", "week", "month"):
-        if word_at(tokens, at) == name:
+        if word_at(tokens, at) in (name, f"{name}'s"):
             return at + 1, Span(name, shift)
     return None
 

@@ -72,10 +72,77 @@ STAND_UPS = [
 def test_one_day_of_a_series_is_cancelled_alone_and_the_whole_series_once() -> None:
     that_day = {"calendar_list_events": {"events": STAND_UPS[1:2]}, "calendar_delete_event": {}}
     _, calls = perform(Cancel("the stand-up on 8 December"), that_day)
-    assert [call.arguments for call in calls[1:]] == [{"id": "s/20261208T090000Z"}]
+    assert [call.arguments for call in calls[1:]] == [{"id": "s/20261208T090000Z", "scope": "this"}]
     answers = {"calendar_list_events": {"events": STAND_UPS}, "calendar_delete_event": {}}
     _, calls = perform(Cancel("the whole stand-up series"), answers)
-    assert [call.arguments for call in calls[1:]] == [{"id": "s"}]
+    assert [call.arguments for call in calls[1:]] == [{"id": "s", "scope": "all"}]
+
+
+@pytest.mark.parametrize(
+    ("target", "identifier", "scope"),
+    [
+        ("only the stand-up on 8 December", "s/20261208T090000Z", "this"),
+        ("the next standup", "s/20261204T090000Z", "this"),
+        ("the stand-up from 8 December on", "s/20261208T090000Z", "following"),
+        ("the stand-up from now on", "s/20261204T090000Z", "following"),
+        ("every stand-up", "s", "all"),
+    ],
+)
+def test_as_much_of_a_series_is_cancelled_as_the_words_say(target: str, identifier: str, scope: str) -> None:
+    events = STAND_UPS[1:2] if "8 December" in target else STAND_UPS
+    answers = {"calendar_list_events": {"events": events}, "calendar_delete_event": {}}
+    reply, calls = perform(Cancel(target), answers)
+    assert [call.arguments for call in calls[1:]] == [{"id": identifier, "scope": scope}]
+    assert {"this": "Only that day.", "following": "all after it.", "all": "The whole series."}[scope] in reply
+
+
+@pytest.mark.parametrize(
+    ("target", "scope", "said"),
+    [
+        ("only Friday's stand-up", "this", "Only that day."),
+        ("the whole stand-up series", "all", "The whole series."),
+        ("the stand-up from Friday onwards", "following", "all after it."),
+    ],
+)
+def test_as_much_of_a_series_is_moved_as_the_words_say(target: str, scope: str, said: str) -> None:
+    answers = {"calendar_list_events": {"events": STAND_UPS[:1]}, "calendar_update_event": {"event": STAND_UPS[0]}}
+    reply, calls = perform(Move(target, "11:00"), answers)
+    wanted = {"id": "s/20261204T090000Z", "start": "2026-12-04T11:00:00", "end": "2026-12-04T12:00:00", "scope": scope}
+    assert calls[-1].arguments == {**wanted, "timezone": "Europe/Berlin"}
+    assert said in reply
+
+
+def test_all_events_of_a_day_are_that_days_and_never_whole_series() -> None:
+    answers = {"calendar_list_events": {"events": [STAND_UPS[0], CALL]}, "calendar_delete_event": {}}
+    reply, _ = perform(Cancel("all my meetings on Friday"), answers)
+    assert reply.endswith(WHICH_ONE)
+    _, calls = perform(Cancel("all my meetings on Friday"), answers, replace(SCENE, choice=0))
+    assert [call.arguments for call in calls[1:]] == [{"id": "s/20261204T090000Z", "scope": "this"}, {"id": "e1"}]
+
+
+def test_several_days_of_a_series_are_asked_about() -> None:
+    answers = {"calendar_list_events": {"events": STAND_UPS}, "calendar_update_event": {"event": STAND_UPS[0]}}
+    reply, calls = perform(Move("the stand-up", "11:00"), answers)
+    assert reply.endswith(WHICH_ONE)
+    assert len(calls) == 1
+    _, calls = perform(Move("the stand-up", "11:00"), answers, replace(SCENE, choice=2))
+    assert (calls[-1].arguments["id"], calls[-1].arguments["scope"]) == ("s/20261208T090000Z", "this")
+
+
+def test_what_is_over_is_meant_only_when_nothing_else_fits() -> None:
+    over = event("e0", "Call with Bob", "2026-11-30T09:00")
+    answers = {"calendar_list_events": {"events": [over, CALL]}, "calendar_delete_event": {}}
+    _, calls = perform(Cancel("this week's call"), answers)
+    assert calls[-1].arguments == {"id": "e1"}
+    _, calls = perform(Cancel("the call with Bob"), answers)
+    assert calls[-1].arguments == {"id": "e0"}
+
+
+def test_a_change_of_an_event_that_stands_alone_says_nothing_of_a_series() -> None:
+    answers = {"calendar_list_events": {"events": [CALL]}, "calendar_delete_event": {}}
+    reply, calls = perform(Cancel("every call on Friday"), answers)
+    assert calls[-1].arguments == {"id": "e1"}
+    assert "series" not in reply
 
 
 def test_a_failed_look_or_deletion_is_never_called_done() -> None:

@@ -31,6 +31,10 @@ EVENTS = read_events(
         ("lunch with Bob and Sue and Tim", []),
         ("the noon meeting", ["2"]),
         ("my meeting at midnight", []),
+        ("catchup", ["1"]),
+        ("the catchups", ["1"]),
+        ("only the holi day", ["3"]),
+        ("atch", []),
     ],
 )
 def test_events_are_matched_by_the_words_of_their_title(target: str, ids: list[str]) -> None:
@@ -40,3 +44,5 @@ def test_events_are_matched_by_the_words_of_their_title(target: str, ids: list[s
 def test_small_words_and_names_for_any_event_are_no_title_words() -> None:
     assert title_words("the whole meeting with Ana from my calendar") == "with Ana"
     assert title_words("that meeting") == ""
+    assert title_words("only the next stand-up onwards") == "stand-up"
+    assert title_words("'s stand-up") == "stand-up"

@@ -49,7 +49,7 @@ def test_help_lists_only_what_is_connected() -> None:
     assert calls == []
     assert "remember:" in reply
     assert "book:" not in reply
-    assert "Not connected now: calendar, memory, notes, search." in reply
+    assert "Not connected now: calendar, memory, message, notes, report, search." in reply
     assert "Not connected" not in abilities(SCENE.tools)
 
 

@@ -19,6 +19,8 @@ from tests.agent_host.providers.offline.scenes import NOW, ZONE
         ("this week", "11-30 00:00", "12-07 00:00"),
         ("my week", "11-30 00:00", "12-07 00:00"),
         ("next week", "12-07 00:00", "12-14 00:00"),
+        ("this week's", "11-30 00:00", "12-07 00:00"),
+        ("next month\u2019s", "01-01 00:00", "02-01 00:00"),
         ("last week", "11-23 00:00", "11-30 00:00"),
         ("this weekend", "12-05 00:00", "12-07 00:00"),
         ("next weekend", "12-12 00:00", "12-14 00:00"),
