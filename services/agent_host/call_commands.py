@@ -1,8 +1,9 @@
-"""The commands about constrained calls: `agent-host review list|accept|amend|reject`, `replay`, `reveal`, `forget`."""
+"""The commands about calls: `agent-host review list|accept|amend|reject`, `replay`, `reveal`, `forget`, `watch`."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -44,6 +45,21 @@ def forget(owner_id: OwnerArgument, home: HomeOption = None) -> int:
 
     settings = settings_of(home)
     return run_command(lambda: run_forget(settings, os.environ, owner_id))
+
+
+@calls.command()
+def watch(
+    home: HomeOption = None,
+    chain: Annotated[str, typer.Option("--chain", help="decisions, turns or reviews.")] = "decisions",
+    policy: Annotated[
+        Path | None, typer.Option("--policy", help="Whose keys to trust; else what this home's writer wrote.")
+    ] = None,
+) -> int:
+    """Verify the ledger while it grows; ends with status 1 at the first entry that does not hold."""
+    from agent_host.gateways.watch import watch_chain
+
+    settings = settings_of(home)
+    return run_command(lambda: watch_chain(settings, os.environ, chain, policy))
 
 
 @review.command("list")

@@ -147,10 +147,15 @@ class CallStore:
         self._write("UPDATE reviews SET state = 'recorded' WHERE call_id = ? AND state = 'ruled'", call_id)
 
     def forget(self, call_id: str) -> int:
-        """Deletes what was kept of one call, an open case included; returns how many rows that were."""
+        """Erases what was kept of one call, an open case included; returns how many rows that were.
+
+        A verdict that is not on the ledger yet stays until it is, without what it was about: commitments alone.
+        """
+        blank = "UPDATE reviews SET input = '{}', proposal = 'null', reason = '' WHERE call_id = ? AND state = 'ruled'"
         with self._connection:
             erased = self._connection.execute("DELETE FROM calls WHERE call_id = ?", (call_id,)).rowcount
-            erased += self._connection.execute("DELETE FROM reviews WHERE call_id = ?", (call_id,)).rowcount
+            for statement in ("DELETE FROM reviews WHERE call_id = ? AND state != 'ruled'", blank):
+                erased += self._connection.execute(statement, (call_id,)).rowcount
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return erased
 

@@ -41,14 +41,17 @@ async def reveal(settings: Settings, environ: Mapping[str, str], owner_id: str, 
 
 
 async def forget(settings: Settings, environ: Mapping[str, str], owner_id: str) -> int:
-    """Erases the openings of a call, turn or review and what else was kept of it; the ledger stays as it is.
+    """Erases the openings of a call, turn or review and what else was kept of it, a call's review with it.
 
     Raises:
         UsageError: there is nothing under this id.
     """
     async with AsyncExitStack() as resources:
         desk = open_desk(settings, environ, resources)
+        review = desk.store.review(owner_id)
         erased = desk.openings.forget(owner_id) + desk.store.forget(owner_id)
+        if review is not None and review.ruling is not None:
+            erased += desk.openings.forget(str(review.ruling["reviewId"]))
     if not erased:
         raise UsageError(f"There is nothing of {owner_id[:40]!r} to forget: it was forgotten before, or never was.")
     sys.stdout.write(

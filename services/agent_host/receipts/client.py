@@ -25,6 +25,9 @@ _LAYERS = {
     DECISIONS: wire.LAYER_L12_DECISIONS,
     REVIEWS: wire.LAYER_L6_REVIEWS,
 }
+CHAINS = tuple(_LAYERS)
+"""The chains that a host writes to, and can read and watch."""
+
 _REFUSED = {
     grpc.StatusCode.INVALID_ARGUMENT,
     grpc.StatusCode.ALREADY_EXISTS,

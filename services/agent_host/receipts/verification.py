@@ -91,6 +91,18 @@ def _evidence(folder: Path, name: str) -> list[str]:
     return [*words, "--checkpoint", str(checkpoint)] if checkpoint.exists() else words
 
 
+def trust_of(folder: Path, chain: str, policy: Path | None) -> list[str]:
+    """Returns the verifier's options for a chain of a ledger: the policy given, else the one its writer wrote.
+
+    Raises:
+        UsageError: there is no policy, and so nobody to trust.
+    """
+    known = policy or folder / f"policy-{chain}.json"
+    if not known.exists():
+        raise UsageError(f"{known} does not exist; name the policy of that writer with --policy.")
+    return _trust(folder, known)
+
+
 def _trust(folder: Path, policy: Path) -> list[str]:
     """Returns the options that say whom to trust: the policy, and the key log that leads on from it."""
     key_log = _chain(folder, KEY_LOG)

@@ -131,6 +131,14 @@ async def test_another_model_than_the_specs_is_not_asked(desk: Desk) -> None:
         await replay(past(desk), desk.options(Another(says(GOOD))))
 
 
+def test_a_verdict_that_waits_outlives_what_it_was_about(desk: Desk) -> None:
+    desk.store.queue(ReviewCase("c_1", sure_spec(), {"message": "quagga stripes"}, None, "why"), 0)
+    desk.store.rule("c_1", "rejected", {"reviewId": "r_1"})
+    assert desk.store.forget("c_1") == 1
+    (kept,) = desk.store.reviews("ruled")
+    assert (dict(kept.case.input), kept.ruling) == ({}, {"reviewId": "r_1"})
+
+
 def test_nothing_of_what_was_forgotten_is_left_in_the_files(desk: Desk) -> None:
     case = ReviewCase("c_1", sure_spec(), {"message": "quagga stripes"}, None, "why")
     desk.store.queue(case, 0)
