@@ -1,8 +1,9 @@
 """Tool names as a model sees them: pure, `^[A-Za-z0-9_-]{1,64}$`, one name a tool, whatever servers call theirs.
 
-A name is `<server>_<tool>`, or the tool's own name when that already begins with `<server>_`; other characters become
-`_`; of a long name the tail is kept, where tools differ (agent.md row 76). Tools that would share a name all get a hash
-of their true names at its end: which of them comes first must not decide who owns the short name.
+A name is `<server>_<tool>`, or the tool's own name when that already begins with `<server>_` or, as `message_draft` of
+`messages` does, with its singular; other characters become `_`; of a long name the tail is kept, where tools differ
+(agent.md row 76). Tools that would share a name all get a hash of their true names at its end: which of them comes
+first must not decide who owns the short name.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final, TypeAlias
 
 MAX_CHARS: Final = 64
 _HASH_CHARS: Final = 8
+_SHORTEST_PLURAL: Final = 4
 _OTHER = re.compile(r"[^A-Za-z0-9_-]")
 
 ToolKey: TypeAlias = tuple[str, str]
@@ -39,7 +41,8 @@ def model_names(tools: Iterable[ToolKey]) -> dict[ToolKey, str]:
 def _plain_name(server: str, tool: str) -> str:
     prefix = f"{_OTHER.sub('_', server)}_"
     name = _OTHER.sub("_", tool)
-    return (name if name.startswith(prefix) else prefix + name)[-MAX_CHARS:]
+    own = (prefix, f"{prefix[:-2]}_") if prefix.endswith("s_") and len(prefix) > _SHORTEST_PLURAL else (prefix,)
+    return (name if name.startswith(own) else prefix + name)[-MAX_CHARS:]
 
 
 def _hashed_name(key: ToolKey, plain: str, taken: set[str]) -> str:

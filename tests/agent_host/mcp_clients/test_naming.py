@@ -40,6 +40,12 @@ def test_a_tool_that_begins_with_its_servers_name_keeps_its_own() -> None:
     assert set(names.values()) == {"memory_search", "my_server_now"}
 
 
+def test_a_tool_that_begins_with_the_singular_of_its_servers_name_keeps_its_own() -> None:
+    names = model_names([("messages", "message_draft"), ("reports", "report_list"), ("s", "s_x"), ("as", "a_x")])
+    assert set(names.values()) == {"message_draft", "report_list", "s_x", "as_a_x"}
+    assert model_names([("reports", "reporter")])["reports", "reporter"] == "reports_reporter"
+
+
 def test_hyphens_stay_and_other_characters_become_underscores() -> None:
     names = model_names([("google-calendar", "list-events"), ("old", "memory.remember"), ("a b", "ünder")])
     assert set(names.values()) == {"google-calendar_list-events", "old_memory_remember", "a_b__nder"}
