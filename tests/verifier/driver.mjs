@@ -7,6 +7,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const VERIFIER = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../verifier/verify.mjs');
 const bytes = (hex) => Buffer.from(hex, 'hex');
 
+/** Seconds of processor time, of all threads, since a reading of the clock. */
+function spent(since) {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1e6;
+}
+
 const answers = {
   run: async ({ run }, { args, nowMs, threads }) => {
     const { exit, stdout, stderr } = await run(args, nowMs, threads);
@@ -15,16 +21,22 @@ const answers = {
   runs: async ({ run }, { lists, nowMs }) => {
     const outcomes = [];
     for (const args of lists) {
-      const began = performance.now();
+      const began = process.cpuUsage();
       const { exit, stdout, stderr } = await run(args, nowMs, null);
-      outcomes.push({ exit, stdout, stderr, ms: Math.round(performance.now() - began) });
+      outcomes.push({ exit, stdout, stderr, seconds: spent(began) });
     }
     return outcomes;
   },
   ed25519: ({ ed25519Holds }, { key, message, signature }) => ed25519Holds(bytes(key), bytes(message), bytes(signature)),
-  alone: ({ readLine, diagnose }, { layer, lines }) =>
-    lines.map(bytes).map((line) => line.toString('latin1'))
-      .map((line) => (readLine(line, layer) ? 'sound' : diagnose(line, layer).join(' '))),
+  alone: ({ readLine, diagnose }, { layer, lines }) => {
+    const [judged, times] = [[], []];
+    for (const line of lines.map((hex) => bytes(hex).toString('latin1'))) {
+      const began = process.cpuUsage();
+      judged.push(readLine(line, layer) ? 'sound' : diagnose(line, layer).join(' '));
+      times.push(spent(began));
+    }
+    return { judged, longest: Math.max(...times) };
+  },
   root: ({ grow, rootOf }, { leaves }) => {
     const tree = [];
     for (const leaf of leaves) grow(tree, bytes(leaf).toString('latin1'));
