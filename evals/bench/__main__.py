@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Callable
 
-from evals.bench import append_path, host, ledger, memory_recall, recovery, verifiers
+from evals.bench import append_path, constrained, host, ledger, memory_recall, recovery, verifiers
 
 BENCHES: dict[str, Callable[[], int]] = {
     "host": host.main,
+    "constrained": constrained.main,
     "ledger": ledger.main,
     "append": append_path.main,
     "recovery": recovery.main,
