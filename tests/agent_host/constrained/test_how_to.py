@@ -23,7 +23,8 @@ COMMANDS = "".join(re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)).splitl
 
 
 def block(language: str, number: int = 0) -> str:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)[number]
+    found: list[str] = re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+    return found[number]
 
 
 def run(folder: Path, line: str) -> str:
