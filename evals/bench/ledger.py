@@ -13,17 +13,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import grpc.aio
+import uvloop
 from nacl.signing import SigningKey
 
+from evals.bench.append_callers import Caller, StreamCaller, UnaryCaller
 from evals.bench.ledger_peers import print_peers
 from prometheus.receipts.v1 import receipts_pb2 as wire
 from prometheus.receipts.v1.receipts_pb2_grpc import ReceiptWriterStub
@@ -32,11 +33,11 @@ SYNCS = 300
 ALONE = 300
 CALLERS = 64
 EACH = 150
+WATCHERS = 20
+WATCHED = 200
 WARM_UP = 5
 BYTES = b"x" * 1_100
 VERIFIER = Path(__file__).parents[2] / "verifier" / "verify.py"
-
-_Append = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,9 @@ def main() -> int:
     """Prints durable appends of one caller and of 64, over streams and unary calls, and the writer's CPU per entry."""
     with tempfile.TemporaryDirectory() as name:
         sync_ms = statistics.median(_sync_times(Path(name) / "raw"))
-        with serving(Path(name)) as (target, pid):
-            loads = asyncio.run(_measure(target, pid))
+        client = asyncio.Runner(loop_factory=uvloop.new_event_loop)  # as the writer itself has it
+        with serving(Path(name)) as (target, pid), client:
+            loads = client.run(_measure(target, pid))
         verify_rate = _verify_rate(Path(name) / "receipts")
     sign_us = _sign_us()  # what a busy machine does to it, it does to the writer's CPU as well
     print(f"raw fdatasync of 1.1 kB     {sync_ms:7.2f} ms p50;  Ed25519 signature {sign_us:.0f} us")
@@ -70,7 +72,11 @@ def main() -> int:
         )
         print(f"writer CPU an entry         {many.cpu_us:7.0f} us   ({many.cpu_us / sign_us:.1f}x a signature)")
     print(f"verify.py, every signature  {verify_rate:7.0f} entries/s")
-    many, alone = loads[f"{CALLERS} callers, stream"], loads["one caller, stream"]
+    many, alone, watched = loads[f"{CALLERS} callers, stream"], loads["one caller, stream"], loads["watched"]
+    print(
+        f"one caller, {WATCHERS} watching     {watched.p50_ms:7.2f} ms p50, {watched.rate:.0f} durable entries/s   "
+        f"({watched.rate / alone.rate:.2f}x unwatched), writer CPU an entry {watched.cpu_us:.0f} us"
+    )
     print_peers(many.rate, alone.rate, verify_rate)
     return 0
 
@@ -91,29 +97,31 @@ async def _measure(target: str, pid: int) -> dict[str, Load]:
     async with grpc.aio.insecure_channel(target) as channel:
         stub = ReceiptWriterStub(channel)  # type: ignore[no-untyped-call]  # generated
         await stub.GetHead(wire.GetHeadRequest(layer=wire.LAYER_L10_TURNS), wait_for_ready=True, timeout=30)
-        for kind, caller in (("stream", _stream_caller), ("unary", _unary_caller)):
-            loads[f"one caller, {kind}"] = await _load(partial(caller, stub, numbers), pid, 1, ALONE)
-            loads[f"{CALLERS} callers, {kind}"] = await _load(partial(caller, stub, numbers), pid, CALLERS, EACH)
+        for kind, caller in (("stream", StreamCaller), ("unary", UnaryCaller)):
+            loads[f"one caller, {kind}"] = await _load(partial(caller, channel, numbers), pid, 1, ALONE)
+            loads[f"{CALLERS} callers, {kind}"] = await _load(partial(caller, channel, numbers), pid, CALLERS, EACH)
+        async with _watching(target, WARM_UP + WATCHED):
+            loads["watched"] = await _load(partial(StreamCaller, channel, numbers), pid, 1, WATCHED)
     return loads
 
 
-async def _load(make: Callable[[], Any], pid: int, callers: int, each: int) -> Load:
+async def _load(make: Callable[[int], Caller], pid: int, callers: int, each: int) -> Load:
     """Let callers append one after another; what they do to warm up is not measured."""
     times: list[float] = []
     ready, begin = asyncio.Semaphore(0), asyncio.Event()
 
-    async def run() -> None:
-        async with make() as append:
+    async def run(caller: Caller) -> None:
+        async with caller:
             for _ in range(WARM_UP):
-                await append()
+                await caller.append()
             ready.release()
             await begin.wait()
             for _ in range(each):
                 started = time.perf_counter()
-                await append()
+                await caller.append()
                 times.append((time.perf_counter() - started) * 1000)
 
-    running = [asyncio.create_task(run()) for _ in range(callers)]
+    running = [asyncio.create_task(run(make(WARM_UP + each))) for _ in range(callers)]
     for _ in running:
         await ready.acquire()
     cpu_s, started = _cpu_s(pid), time.perf_counter()
@@ -126,43 +134,15 @@ async def _load(make: Callable[[], Any], pid: int, callers: int, each: int) -> L
 
 
 @asynccontextmanager
-async def _unary_caller(stub: ReceiptWriterStub, numbers: Iterator[int]) -> AsyncIterator[_Append]:
-    async def append() -> None:
-        await stub.AppendDecision(wire.AppendDecisionRequest(draft=_draft(next(numbers))))
-
-    yield append
-
-
-@asynccontextmanager
-async def _stream_caller(stub: ReceiptWriterStub, numbers: Iterator[int]) -> AsyncIterator[_Append]:
-    call = stub.AppendStream()
-
-    async def append() -> None:
-        number = next(numbers)
-        await call.write(wire.AppendStreamRequest(tag=number, decision=_draft(number)))
-        answer = await call.read()
-        if answer.tag != number or not answer.HasField("entry"):
-            raise RuntimeError(f"The writer answered {answer}.")
-
-    yield append
-    await call.done_writing()
-
-
-def _draft(number: int) -> wire.DecisionDraft:
-    return wire.DecisionDraft(
-        product_id="prometheus-agent",
-        spec_id="reply-drafter",
-        spec_hash="a" * 64,
-        input_hash="b" * 64,
-        output_canonical_hash="c" * 64,
-        category="drafter",
-        model_identity=wire.ModelIdentity(provider="offline", model="offline-rules", version="1"),
-        latency_ms=3,
-        schema_valid=True,
-        call_id=f"c_{number:026d}",
-        exit_state="ok",
-        commitment="hmac-sha256",
-    )
+async def _watching(target: str, entries: int) -> AsyncIterator[None]:
+    """Let a process of its own follow the chain, many times over, while so many entries are appended."""
+    command = [sys.executable, "-m", "evals.bench.watchers", target, str(WATCHERS), str(entries)]
+    watchers = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+    assert watchers.stdout is not None
+    await watchers.stdout.readline()
+    yield
+    if await watchers.wait():
+        raise RuntimeError("The watchers missed an entry.")
 
 
 def _verify_rate(folder: Path) -> float:
