@@ -5,6 +5,7 @@ MemoryServerError                 base
 ├── UnknownMemoryError            no memory has this id
 ├── NotCurrentError               the memory was superseded or forgotten, so it cannot be changed
 ├── IdempotencyConflictError      the key was used before, for other content
+├── EmbeddingError                the model that makes vectors is not there or did not answer; searches go by words
 └── StoreError                    the store did not do what was asked; nothing was changed
     ├── StoreBusyError            another process holds the write lock; asking again helps
     ├── StoreReadOnlyError        the file or its folder cannot be written
@@ -51,6 +52,10 @@ class IdempotencyConflictError(MemoryServerError):
 
     def __init__(self, key: str) -> None:
         super().__init__(f"The idempotency_key {key!r} was already used for other content; send a new key.")
+
+
+class EmbeddingError(MemoryServerError):
+    """The model that makes vectors is not there or did not answer; searches go by words."""
 
 
 class StoreError(MemoryServerError):

@@ -9,13 +9,16 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from memory_mcp import answer_size, cursors, intake, ranking, supersede
+from memory_mcp.dense import Nearness
+from memory_mcp.embedding.vector import Vector
 from memory_mcp.model import ANY_SOURCE, Found, Hit, Memory, Recalled, Similar, Source
 from memory_mcp.moments import parse_moment, shown
-from memory_mcp.ranking import Candidate, Corpus, Weights
+from memory_mcp.ranking import Candidate, Corpus
 from memory_mcp.scopes import ALL, parse_search_scope
 from memory_mcp.snippets import clip, snippet
 from memory_mcp.storage.protocol import Filter, MemoryStore, Reader, Searched
 from memory_mcp.terms import QueryTerms, content_terms, query_terms
+from memory_mcp.weights import Weights
 
 DEFAULT_LIMIT = 10
 DEFAULT_TOKEN_BUDGET = 1_000
@@ -57,7 +60,10 @@ class _Ranked:
 
 
 class MemorySearch:
-    """Searches over a store; `new_trace_id` names each search, so that a receipt and a log line can be matched."""
+    """Searches over a store; `new_trace_id` names each search, so that a receipt and a log line can be matched.
+
+    `vector_of` gives the vector of a query, none while there is no model to ask; without it words alone count.
+    """
 
     def __init__(
         self,
@@ -65,11 +71,13 @@ class MemorySearch:
         zone: ZoneInfo,
         new_trace_id: Callable[[], str],
         weights: Weights | None = None,
+        vector_of: Callable[[str], Vector | None] | None = None,
     ) -> None:
         self._store = store
         self._zone = zone
         self._new_trace_id = new_trace_id
         self._weights = weights or Weights()
+        self._vector_of = vector_of
 
     def search(self, request: Request) -> Found:
         """Returns a page of the memories that answer a query, best first; none when nothing is about it.
@@ -90,8 +98,9 @@ class MemorySearch:
         place = cursors.place_of(request.cursor, question, numbers=1)
         start = place[0] if place else 0
         size = intake.page_size(request.limit, DEFAULT_LIMIT)
+        vector = self._vector_of(request.query) if self._vector_of and not query.says_nothing else None
         with self._store.reading() as reader:
-            ranked = self._ranked(reader, query, searched, wanted)
+            ranked = self._ranked(reader, query, searched, wanted, vector)
             memories = reader.memories([one.number for one in ranked[start : start + size]])
         hits = answer_size.fitting(
             (
@@ -158,9 +167,16 @@ class MemorySearch:
             others = reader.memories([candidate.number for candidate in found[:_CLOSE_CANDIDATES]])
         return supersede.closest(memory.content, (other for other in others.values() if other.id != memory.id))
 
-    def _ranked(self, reader: Reader, query: QueryTerms, searched: Searched, wanted: Filter) -> list[_Ranked]:
+    def _ranked(
+        self,
+        reader: Reader,
+        query: QueryTerms,
+        searched: Searched,
+        wanted: Filter,
+        vector: Vector | None,
+    ) -> list[_Ranked]:
         allowed = None if wanted == Filter() else reader.matching(searched, wanted)
-        found = self._candidates(reader, query, searched, self._weights, allowed)
+        found = self._candidates(reader, query, searched, self._weights, allowed=allowed, vector=vector)
         subjects = reader.subjects([candidate.number for candidate in found])
         terms = frozenset(query.all)
         ranked = []
@@ -176,8 +192,13 @@ class MemorySearch:
         query: QueryTerms,
         searched: Searched,
         weights: Weights,
+        *,
         allowed: set[int] | None = None,
+        vector: Vector | None = None,
     ) -> list[Candidate]:
+        def look_around(pool: Sequence[int]) -> Nearness:
+            return reader.nearest(searched, vector, weights.dense_pool, pool, allowed) if vector else Nearness()
+
         totals = reader.totals(searched)
         frequencies = reader.frequencies(searched, query.all, at_most=_COUNTED_MEMORIES)
         read = ranking.terms_to_read(frequencies, totals.memories, weights)
@@ -193,7 +214,10 @@ class MemorySearch:
             corpus,
             weights,
             lambda terms, numbers: reader.postings(searched, terms, numbers),
-            allowed,
+            allowed=allowed,
+            look_around=(lambda pool: reader.nearest(searched, vector, weights.dense_pool, pool, allowed))
+            if vector
+            else None,
         )
 
     def _filter(self, request: Request) -> Filter:

@@ -80,6 +80,11 @@ class QueryTerms:
         """Returns parts and compounds, each once."""
         return self.parts + self.compounds
 
+    @property
+    def says_nothing(self) -> bool:
+        """Returns whether there is no word that says what the query is about."""
+        return self.only_stop_words or not self.parts
+
 
 @dataclass(frozen=True)
 class IndexedText:

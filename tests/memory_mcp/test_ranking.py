@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from memory_mcp.ranking import Candidate, Corpus, Posting, Weights, candidates, rarity, terms_to_read, total
+from memory_mcp.ranking import Candidate, Corpus, Posting, candidates, rarity, terms_to_read, total
 from memory_mcp.terms import QueryTerms
+from memory_mcp.weights import Weights
 
 PLAIN = Weights(floor=0.0, hit_floor=0.0)
 NO_EPISODES: dict[int, int] = {}

@@ -6,9 +6,9 @@ import pytest
 
 from memory_mcp import intake
 from memory_mcp.errors import InvalidArgumentError
-from memory_mcp.ranking import Weights
 from memory_mcp.scopes import parse_scope
 from memory_mcp.terms import query_terms
+from memory_mcp.weights import Weights
 from tests.memory_mcp.world import ORIGIN, World
 
 FACTS = (

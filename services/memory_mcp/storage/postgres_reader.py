@@ -54,7 +54,8 @@ SELECT number FROM memory
 """
 _NEAREST = """
 WITH near AS MATERIALIZED (
-  SELECT memory, 1 - (vector OPERATOR({schema}.<=>) %(vector)s::{schema}.vector) AS cosine, episode, position
+  SELECT memory, coalesce(1 - nullif(vector OPERATOR({schema}.<=>) %(vector)s::{schema}.vector, 'NaN'), 0) AS cosine,
+         episode, position
     FROM embedding
    WHERE model = %(model)s AND scope = ANY(%(scopes)s) AND live = ANY(%(live)s)
      AND {schema}.vector_dims(vector) = %(dimensions)s)
@@ -64,7 +65,7 @@ SELECT memory, cosine, episode, position, (SELECT avg(cosine) FROM near) FROM ne
     ORDER BY cosine DESC, memory DESC LIMIT %(limit)s)
 """
 _WITHOUT_VECTOR = """
-WHERE memory.forgotten_at_ms IS NULL AND NOT EXISTS (
+WHERE memory.number > %s AND memory.forgotten_at_ms IS NULL AND NOT EXISTS (
     SELECT FROM embedding WHERE embedding.memory = memory.number AND embedding.model = %s)
 ORDER BY memory.number LIMIT %s
 """
@@ -211,9 +212,9 @@ class PostgresReader:
         rows = self._connection.execute(statement, values).fetchall()
         return Nearness(rows[0][4] if rows else 0.0, [Near(*row[:4]) for row in rows])
 
-    def without_vector(self, model: str, limit: int) -> list[Memory]:
-        """Returns memories that searches can find and that have no vector of this model, oldest first."""
-        return [] if self._vectors is None else self._all(_WITHOUT_VECTOR, (model, limit))
+    def without_vector(self, model: str, after: int, limit: int) -> list[Memory]:
+        """Returns memories that searches can find and that have no vector of a model, by number, from above `after`."""
+        return [] if self._vectors is None else self._all(_WITHOUT_VECTOR, (after, model, limit))
 
     def _part(self, searched: Searched) -> dict[str, object]:
         key = searched.scope.key if searched.scope else None

@@ -15,6 +15,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from memory_mcp.dense import Nearness
+from memory_mcp.embedding.vector import Vector
 from memory_mcp.model import ANY_SOURCE, Content, Kind, Memory, Origin, Source
 from memory_mcp.ranking import Posting
 from memory_mcp.scopes import Scope
@@ -148,6 +150,24 @@ class Reader(Protocol):
         """Returns what the write with this idempotency key did."""
         ...
 
+    def nearest(
+        self,
+        searched: Searched,
+        vector: Vector,
+        limit: int,
+        also: Sequence[int] = (),
+        within: set[int] | None = None,
+    ) -> Nearness:
+        """Returns the memories nearest in meaning, among `within` when it is given, and those of `also`.
+
+        Only vectors of the same model and length are compared. Of equally near ones the newer come first.
+        """
+        ...
+
+    def without_vector(self, model: str, after: int, limit: int) -> list[Memory]:
+        """Returns memories that searches can find and that have no vector of a model, by number, from above `after`."""
+        ...
+
 
 class Writer(Reader, Protocol):
     """A transaction: all of it happens, or nothing."""
@@ -176,6 +196,10 @@ class Writer(Reader, Protocol):
         """Keeps the reply of a write under its idempotency key."""
         ...
 
+    def store_vectors(self, vectors: Mapping[int, Vector]) -> None:
+        """Keeps the vectors of memories, by number; one that was forgotten meanwhile gets none."""
+        ...
+
 
 class MemoryStore(Protocol):
     """A database of memories, safe to use from several threads and several processes.
@@ -189,6 +213,10 @@ class MemoryStore(Protocol):
 
     def writing(self) -> AbstractContextManager[Writer]:
         """Opens a transaction that is durable when the block ends, and undone when it raises."""
+        ...
+
+    def prepare_vectors(self) -> None:
+        """Makes the store ready to keep vectors; before that it has none and finds none."""
         ...
 
     def purge(self) -> tuple[str, ...]:

@@ -39,6 +39,8 @@ def bring_up_to_date(
 ) -> None:
     """Applies the missing migrations, each in its own transaction; several processes may do this at once.
 
+    An empty file gets all of them in one, so that there is nothing in between to make a copy of.
+
     Raises:
         StoreTooNewError: A newer program wrote the file.
         StoreDamagedError: The file is a database of something else.
@@ -48,9 +50,9 @@ def bring_up_to_date(
     found = _version(connection)
     if found > newest:
         raise StoreTooNewError(found, newest)
-    for migration in migrations:
-        if migration.version > found:
-            _migrate(connection, path, now_ms, migration)
+    steps = [migrations] if not found else [(one,) for one in migrations if one.version > found]
+    for step in steps:
+        _migrate(connection, path, now_ms, step)
 
 
 def backup_names(path: Path) -> tuple[str, ...]:
@@ -58,16 +60,23 @@ def backup_names(path: Path) -> tuple[str, ...]:
     return tuple(sorted(copy.name for copy in path.parent.glob(f"{path.stem}.before-schema-*{path.suffix}")))
 
 
-def _migrate(connection: sqlite3.Connection, path: Path, now_ms: Callable[[], int], migration: Migration) -> None:
+def _migrate(
+    connection: sqlite3.Connection,
+    path: Path,
+    now_ms: Callable[[], int],
+    migrations: Sequence[Migration],
+) -> None:
     from sqlite_utils import Database
 
     connection.execute("BEGIN IMMEDIATE")
     try:
         found = _version(connection)
-        if found < migration.version:  # another process may have been first
+        database = Database(connection, recursive_triggers=False, execute_plugins=False)
+        for migration in migrations:
+            if found >= migration.version:  # another process was first
+                continue
             if found:
                 _back_up(path, migration.version)
-            database = Database(connection, recursive_triggers=False, execute_plugins=False)
             migration.apply(database)
             database.table(_VERSION_TABLE).insert({"version": migration.version, "applied_at_ms": now_ms()})
         connection.execute("COMMIT")
@@ -182,5 +191,28 @@ def _create_index(database: Database) -> None:
     )
 
 
-MIGRATIONS = (Migration(1, _first_schema),)
+def _vectors(database: Database) -> None:
+    """The vector of each memory that a search can find; `stamp` grows with every change, so a cache can be kept.
+
+    The database itself takes the vectors along when a memory is superseded or forgotten.
+    """
+    for statement in (
+        """CREATE TABLE embedding (
+             stamp INTEGER PRIMARY KEY AUTOINCREMENT, memory INTEGER NOT NULL UNIQUE, model TEXT NOT NULL,
+             scope INTEGER NOT NULL, live INTEGER NOT NULL, episode INTEGER, position INTEGER, codes BLOB NOT NULL)""",
+        "CREATE INDEX embedding_by_model ON embedding (model)",
+        """CREATE TRIGGER vectors_of_forgotten AFTER UPDATE OF forgotten_at_ms ON memory
+             WHEN NEW.forgotten_at_ms IS NOT NULL BEGIN
+               DELETE FROM embedding WHERE memory = NEW.number;
+             END""",
+        """CREATE TRIGGER vectors_of_superseded AFTER UPDATE OF retired_at_ms ON memory
+             WHEN NEW.retired_at_ms IS NOT NULL AND NEW.forgotten_at_ms IS NULL BEGIN
+               REPLACE INTO embedding (memory, model, scope, live, episode, position, codes)
+               SELECT memory, model, scope, 0, episode, position, codes FROM embedding WHERE memory = NEW.number;
+             END""",
+    ):
+        database.execute(statement)
+
+
+MIGRATIONS = (Migration(1, _first_schema), Migration(2, _vectors))
 """Every step from an empty file to this program's schema, in order; a released step never changes."""

@@ -26,6 +26,7 @@ from memory_mcp.errors import (
 )
 from memory_mcp.storage.schema import MIGRATIONS, Migration, backup_names, bring_up_to_date
 from memory_mcp.storage.sqlite_reader import SqliteReader
+from memory_mcp.storage.sqlite_vectors import VectorCache
 from memory_mcp.storage.sqlite_writer import SqliteWriter
 
 FILE_NAME = "memory.db"
@@ -63,18 +64,22 @@ class SqliteStore:
         self._path = path
         self._reader, self._reader_lock = reader, threading.Lock()
         self._writer, self._writer_lock = writer, threading.Lock()
+        self._vectors = VectorCache()
 
     @contextmanager
     def reading(self) -> Iterator[SqliteReader]:
         """Opens a consistent view."""
         with self._reader_lock, _transaction(self._reader, "BEGIN"):
-            yield SqliteReader(self._reader)
+            yield SqliteReader(self._reader, self._vectors)
 
     @contextmanager
     def writing(self) -> Iterator[SqliteWriter]:
         """Opens a transaction that is durable when the block ends, and undone when it raises."""
         with self._writer_lock, _transaction(self._writer, "BEGIN IMMEDIATE"):
             yield SqliteWriter(self._writer)
+
+    def prepare_vectors(self) -> None:
+        """Does nothing: a file can keep vectors from the start."""
 
     def purge(self) -> tuple[str, ...]:
         """Empties the write-ahead log, which holds pages as they were; returns where erased text may remain."""

@@ -6,11 +6,14 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
+from memory_mcp.dense import Nearness
+from memory_mcp.embedding.vector import Vector
 from memory_mcp.model import ANY_SOURCE, Content, Kind, Memory, Origin, Source, Trust
 from memory_mcp.moments import Moment
 from memory_mcp.ranking import Posting
 from memory_mcp.scopes import Scope
 from memory_mcp.storage.protocol import Filter, RecordedReply, Searched, Totals
+from memory_mcp.storage.sqlite_vectors import VectorCache
 
 _MEMORY = """
 SELECT memory.*, scope.name AS scope_name, scope.key AS scope_key, episode.key AS episode_key
@@ -58,8 +61,9 @@ SELECT number FROM memory
 class SqliteReader:
     """One consistent view of the store."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, vectors: VectorCache | None = None) -> None:
         self._connection = connection
+        self._vectors = vectors
 
     def memory(self, memory_id: str) -> Memory | None:
         """Returns the memory with this id, whatever its status."""
@@ -179,6 +183,30 @@ class SqliteReader:
         if row is None:
             return None
         return RecordedReply(row[0], row[1], row[2], bool(row[3]), tuple(json.loads(row[4])))
+
+    def nearest(
+        self,
+        searched: Searched,
+        vector: Vector,
+        limit: int,
+        also: Sequence[int] = (),
+        within: set[int] | None = None,
+    ) -> Nearness:
+        """Returns the memories nearest in meaning, among `within` when it is given, and those of `also`."""
+        cache = self._vectors or VectorCache()
+        cache.follow(self._connection, vector)
+        part = self._part(searched)
+        scopes, live = json.loads(str(part["scopes"])), json.loads(str(part["live"]))
+        return cache.nearest((scopes, live), vector, limit, also, within)
+
+    def without_vector(self, model: str, after: int, limit: int) -> list[Memory]:
+        """Returns memories that searches can find and that have no vector of a model, by number, from above `after`."""
+        return self._all(
+            """WHERE memory.number > ? AND memory.forgotten_at_ms IS NULL AND NOT EXISTS (
+                 SELECT 1 FROM embedding WHERE embedding.memory = memory.number AND embedding.model = ?)
+               ORDER BY memory.number LIMIT ?""",
+            (after, model, limit),
+        )
 
     def _part(self, searched: Searched) -> dict[str, object]:
         key = searched.scope.key if searched.scope else None

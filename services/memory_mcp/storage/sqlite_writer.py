@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from memory_mcp.embedding.vector import Vector
 from memory_mcp.model import Memory
 from memory_mcp.scopes import Scope
 from memory_mcp.storage.protocol import NewMemory, RecordedReply
@@ -103,6 +105,15 @@ class SqliteWriter(SqliteReader):
                 json.dumps(reply.superseded),
                 at_ms,
             ),
+        )
+
+    def store_vectors(self, vectors: Mapping[int, Vector]) -> None:
+        """Keeps the vectors of memories, by number; one that was forgotten meanwhile gets none."""
+        self._connection.executemany(
+            """REPLACE INTO embedding (memory, model, scope, live, episode, position, codes)
+               SELECT number, ?, scope, retired_at_ms IS NULL, episode, position, ?
+                 FROM memory WHERE number = ? AND forgotten_at_ms IS NULL""",
+            [(vector.model, vector.codes, number) for number, vector in vectors.items()],
         )
 
     def _scope(self, scope: Scope) -> int:

@@ -14,7 +14,8 @@ from memory_mcp.storage.schema import MIGRATIONS, Migration, backup_names
 from memory_mcp.storage.sqlite import FILE_NAME, open_sqlite
 from tests.memory_mcp.world import ORIGIN, World, opened
 
-NEXT = MIGRATIONS[-1].version + 1
+RELEASED = [migration.version for migration in MIGRATIONS]
+NEXT = RELEASED[-1] + 1
 
 
 def next_schema(apply: Callable[[Database], None]) -> tuple[Migration, ...]:
@@ -41,7 +42,7 @@ def columns(path: Path) -> set[str]:
 
 def test_a_new_store_has_every_migration_and_no_backup(world: World, tmp_path: Path) -> None:
     assert world.everything() == []
-    assert versions(tmp_path / FILE_NAME) == [migration.version for migration in MIGRATIONS]
+    assert versions(tmp_path / FILE_NAME) == RELEASED
     assert backup_names(tmp_path / FILE_NAME) == ()
 
 
@@ -57,7 +58,7 @@ def test_a_migration_keeps_the_memories_and_a_copy_of_the_file_before_it(tmp_pat
     copy = tmp_path / f"memory.before-schema-{NEXT}.db"
     assert backup_names(path) == (copy.name,)
     assert copy.stat().st_mode & 0o777 == 0o600
-    assert (versions(path), versions(copy)) == ([1, NEXT], [1])
+    assert (versions(path), versions(copy)) == ([*RELEASED, NEXT], RELEASED)
     assert "mood" in columns(path) - columns(copy)
     with closing(sqlite3.connect(copy)) as connection:
         assert connection.execute("SELECT body FROM memory").fetchall() == [("Kept.",)]
@@ -96,7 +97,7 @@ def test_a_store_of_a_newer_program_is_refused_and_left_as_it_is(tmp_path: Path)
 
     with pytest.raises(StoreTooNewError, match=f"has schema {NEXT}, this program knows up to {NEXT - 1}; it was left"):
         open_sqlite(tmp_path / FILE_NAME)
-    assert versions(tmp_path / FILE_NAME) == [1, NEXT]
+    assert versions(tmp_path / FILE_NAME) == [*RELEASED, NEXT]
 
 
 def test_several_openings_at_once_migrate_once(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_several_openings_at_once_migrate_once(tmp_path: Path) -> None:
         store.close()
 
     assert applied == [1]
-    assert versions(tmp_path / FILE_NAME) == [1, NEXT]
+    assert versions(tmp_path / FILE_NAME) == [*RELEASED, NEXT]
 
 
 def test_several_first_openings_at_once_make_one_store(tmp_path: Path) -> None:
@@ -126,5 +127,22 @@ def test_several_first_openings_at_once_make_one_store(tmp_path: Path) -> None:
     for store in stores:
         store.close()
 
-    assert versions(tmp_path / FILE_NAME) == [1]
+    assert versions(tmp_path / FILE_NAME) == RELEASED
     assert found == [f"Opening {number}." for number in range(1, 5)]
+
+
+def test_a_store_of_every_earlier_release_opens_with_its_memories(tmp_path: Path) -> None:
+    for released in range(1, len(MIGRATIONS)):
+        folder = tmp_path / str(released)
+        folder.mkdir()
+        store = open_sqlite(folder / FILE_NAME, migrations=MIGRATIONS[:released])
+        World(store).remember("Kept.")
+        store.close()
+
+        with opened(folder, first_id=100) as world:
+            assert world.bodies("kept") == ["Kept."]
+            world.remember("New.")
+        assert versions(folder / FILE_NAME) == RELEASED
+        assert backup_names(folder / FILE_NAME) == tuple(
+            f"memory.before-schema-{version}.db" for version in RELEASED[released:]
+        )
