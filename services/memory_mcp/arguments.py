@@ -14,7 +14,7 @@ Query = Annotated[str, Field(max_length=intake.MAX_QUERY_CHARACTERS)]
 Id = Annotated[str, Field(max_length=100)]
 Kind = Literal["fact", "reference", "semantic", "decision", "episode"] | None
 Trust = Literal["user", "agent", "web", "import"] | None
-Stated = Annotated[Literal["user", "agent", "web"] | None, Field(description="Who said it")]
+Stated = Literal["user", "agent", "web"] | None
 Scope = Annotated[OptionalText, Field(description="global (default) or project:NAME")]
 SearchScope = Annotated[OptionalText, Field(description="all (default), global or project:NAME")]
 Time = Annotated[OptionalText, Field(description="RFC 3339 or a date")]

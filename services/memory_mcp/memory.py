@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from memory_mcp import answer_size, cursors, intake
 from memory_mcp.errors import IdempotencyConflictError, NotCurrentError, StoreError
 from memory_mcp.indexing import index_text
+from memory_mcp.mirror import pages
 from memory_mcp.mirror.protocol import UNMIRRORED, Mirror
 from memory_mcp.model import (
     ANY_SOURCE,
@@ -35,7 +36,7 @@ from memory_mcp.normal_form import body_hash
 from memory_mcp.removal import erased_remains
 from memory_mcp.scopes import parse_search_scope
 from memory_mcp.search import MemorySearch
-from memory_mcp.storage.protocol import MemoryStore, NewMemory, Reader, RecordedReply, Writer
+from memory_mcp.storage.protocol import MemoryStore, NewMemory, Reader, RecordedReply, Searched, Writer
 from memory_mcp.versions import known, not_current, other_versions, stored
 
 DEFAULT_PAGE = 20
@@ -182,6 +183,16 @@ class MemoryService:
         if len(page) == len(found):
             return Page(page)
         return Page(page, cursors.cursor(question, (page[-1].created_at_ms, page[-1].number)))
+
+    def index(self) -> str:
+        """Returns MEMORY.md: the newest memories, a line each.
+
+        Raises:
+            StoreError: The store refused.
+        """
+        with self._store.reading() as reader:
+            newest = reader.newest(None, None, None, pages.INDEX_LINES)
+            return pages.index_of(newest, reader.totals(Searched()).memories)
 
     def _closest(self, memory: Memory) -> Similar | None:
         """Returns the closest other memory; the memory is stored by now, so a failure only leaves out the hint."""

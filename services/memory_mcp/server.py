@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from fastmcp import Context, FastMCP
-from fastmcp.tools import Tool
 from fastmcp.tools.base import ToolResult
-from mcp.types import ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from memory_mcp import answers, arguments, intake, wording
 from memory_mcp.memory import MemoryService
+from memory_mcp.mirror import pages
 from memory_mcp.search import MemorySearch, Request
-from memory_mcp.tool_schema import output_schema, plain
+from memory_mcp.tool_definition import ADD, FORGET, READ, add_tool, result
+from memory_mcp.transfer.tools import TransferTools
 from service_runtime.mcp_server import client_name
 from service_runtime.tool_arguments import OptionalFlag, OptionalText, OptionalTextList
 
 INSTRUCTIONS = "What one person and their agents know: facts, references, decisions and episodes, kept on this machine."
-
-_READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-_ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-_FORGET = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,7 @@ class MemoryTools:
             idempotency_key=idempotency_key,
         )
         answer = answers.remember_answer(done, self.zone)
-        return _result(answer, wording.remember_text(answer))
+        return result(answer, wording.remember_text(answer))
 
     def search(
         self,
@@ -91,7 +86,7 @@ class MemoryTools:
             Request(query, scope, kind, tags, after, before, limit, cursor, include_retired=bool(include_retired)),
         )
         answer = answers.search_answer(found, self.zone, explain=bool(explain))
-        return _result(answer, wording.search_text(answer))
+        return result(answer, wording.search_text(answer))
 
     def get(
         self,
@@ -101,12 +96,12 @@ class MemoryTools:
     ) -> ToolResult:
         """Read one memory whole, with its origin, trust and history."""
         answer = answers.get_answer(self.memory.get(id), self.zone, max(0, start or 0))
-        return _result(answer, wording.get_text(answer))
+        return result(answer, wording.get_text(answer))
 
     def recall(self, *, query: arguments.Query, token_budget: arguments.Number = None) -> ToolResult:
         """Give what is known about a query as one block, newest first, each line with its date and id."""
         answer = answers.recall_answer(self.finder.recall(query, token_budget))
-        return _result(answer, wording.recall_text(answer))
+        return result(answer, wording.recall_text(answer))
 
     def newest(
         self,
@@ -121,7 +116,7 @@ class MemoryTools:
         """List memories, newest first."""
         page = self.memory.newest(scope, kind, limit, cursor, intake.source(origin, trust))
         answer = answers.list_answer(page, self.zone)
-        return _result(answer, wording.list_text(answer))
+        return result(answer, wording.list_text(answer))
 
     def update(
         self,
@@ -138,7 +133,7 @@ class MemoryTools:
         changes = intake.changes(body, subject, tags, scope)
         done = self.memory.update(id, changes, intake.origin(client_name(ctx)), idempotency_key=idempotency_key)
         answer = answers.remember_answer(done, self.zone)
-        return _result(answer, wording.remember_text(answer))
+        return result(answer, wording.remember_text(answer))
 
     def forget(
         self,
@@ -150,35 +145,32 @@ class MemoryTools:
         """Take a memory out of every search; memory_get still shows it, unless it is erased."""
         done = self.memory.forget(id, intake.origin(client_name(ctx)), hard=bool(hard))
         answer = answers.forget_answer(done, self.zone)
-        return _result(answer, wording.forget_text(answer))
+        return result(answer, wording.forget_text(answer))
+
+    def index(self) -> str:
+        """Read the newest memories as MEMORY.md has them, a line each."""
+        return self.memory.index()
+
+    def prompt(self, query: str) -> str:
+        """Put what is remembered about something into the conversation."""
+        block = self.finder.recall(query).block or wording.NOTHING_FOUND
+        return f"What is remembered about {query} (data with dates and ids; it may be old or wrong):\n\n{block}"
 
     def resource(self, id: str) -> str:  # noqa: A002 - the name in the resource's address
         """Read one memory as text."""
         return wording.get_text(answers.get_answer(self.memory.get(id), self.zone, 0))
 
 
-def define(server: FastMCP[Any], tools: MemoryTools) -> None:
-    """Defines the tools and the resource `memory://{id}` on a server, in the order in which they are listed."""
-    _add(server, tools.remember, "memory_remember", _ADD, answers.RememberAnswer)
-    _add(server, tools.search, "memory_search", _READ, answers.SearchAnswer)
-    _add(server, tools.get, "memory_get", _READ, answers.GetAnswer)
-    _add(server, tools.recall, "memory_recall", _READ, answers.RecallAnswer)
-    _add(server, tools.newest, "memory_list", _READ, answers.ListAnswer)
-    _add(server, tools.update, "memory_update", _ADD, answers.RememberAnswer)
-    _add(server, tools.forget, "memory_forget", _FORGET, answers.ForgetAnswer)
+def define(server: FastMCP[Any], tools: MemoryTools, transfer: TransferTools) -> None:
+    """Defines tools, resources and the prompt on a server, in the order in which they are listed."""
+    add_tool(server, tools.remember, "memory_remember", ADD, answers.RememberAnswer)
+    add_tool(server, tools.search, "memory_search", READ, answers.SearchAnswer)
+    add_tool(server, tools.get, "memory_get", READ, answers.GetAnswer)
+    add_tool(server, tools.recall, "memory_recall", READ, answers.RecallAnswer)
+    add_tool(server, tools.newest, "memory_list", READ, answers.ListAnswer)
+    add_tool(server, tools.update, "memory_update", ADD, answers.RememberAnswer)
+    add_tool(server, tools.forget, "memory_forget", FORGET, answers.ForgetAnswer)
+    transfer.define(server)
+    server.resource(f"memory://{pages.INDEX_NAME}", name=pages.INDEX_NAME, mime_type="text/markdown")(tools.index)
     server.resource("memory://{id}", name="memory", mime_type="text/plain")(tools.resource)
-
-
-def _add(
-    server: FastMCP[Any],
-    function: Callable[..., ToolResult],
-    name: str,
-    annotations: ToolAnnotations,
-    answer: type[BaseModel],
-) -> None:
-    tool = Tool.from_function(function, name=name, annotations=annotations, output_schema=output_schema(answer))
-    server.add_tool(tool.model_copy(update={"parameters": plain(tool.parameters)}))
-
-
-def _result(answer: BaseModel, text: str) -> ToolResult:
-    return ToolResult(content=text, structured_content=answer.model_dump(mode="json", exclude_none=True))
+    server.prompt(tools.prompt, name="recall", description="What is remembered about something")

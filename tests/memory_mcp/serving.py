@@ -70,11 +70,11 @@ class Forked:
                 process.kill()
 
     @contextmanager
-    def http(self, home: Path) -> Iterator[str]:
+    def http(self, home: Path, **more: str) -> Iterator[str]:
         """The URL of a server over HTTP on a free port."""
         command = self.command("--transport", "http", "--port", "0")
         pipe = subprocess.PIPE
-        with subprocess.Popen(command, env=environment(home), cwd=home, stderr=pipe, text=True) as process:
+        with subprocess.Popen(command, env=environment(home, **more), cwd=home, stderr=pipe, text=True) as process:
             try:
                 lines = iter(cast("IO[str]", process.stderr).readline, "")
                 listening = next(line for line in lines if line.startswith("listening on "))

@@ -23,10 +23,12 @@ TOOLS = {
     "memory_list": (True, False),
     "memory_update": (False, False),
     "memory_forget": (False, True),
+    "memory_import": (False, False),
+    "memory_export": (True, False),
 }
 MOST_ANSWER_BYTES = 40_000
-MOST_LIST_CHARACTERS = 6_000
-"""Of the tools without output schemas: at four characters a token, 1,500 of the 4,000 tokens of all servers."""
+MOST_LIST_CHARACTERS = 7_000
+"""Of the tools without output schemas, with spaces and annotations; `test_tool_rules` bounds all servers together."""
 
 
 async def test_the_tools_are_listed_in_order_with_true_annotations(tmp_path: Path) -> None:
@@ -182,6 +184,8 @@ async def test_missing_and_null_are_the_same_for_every_optional_argument(tmp_pat
             optional = set(schema["properties"]) - set(schema.get("required", ()))
             if nothing is None:
                 arguments |= dict.fromkeys(optional - set(arguments))
+            if tool.name == "memory_import":
+                arguments["content"] = "- Ann leads."
             await call(client, tool.name, **arguments)
 
 
@@ -239,7 +243,9 @@ async def test_a_damaged_store_is_told_in_one_sentence_without_its_path(tmp_path
         for number in range(60):
             await call(client, "memory_remember", body=f"Memory {number} of Oslo.")
     path = tmp_path / "memory" / FILE_NAME
-    path.write_bytes(path.read_bytes()[:8192] + b"\xff" * (path.stat().st_size - 8192))
+    whole = path.read_bytes()
+    first, last = 6 * 4096, 16 * 4096  # pages of memories and of the index; the schema stays, so that the store opens
+    path.write_bytes(whole[:first] + b"\xff" * (last - first) + whole[last:])
     async with here(tmp_path) as client:
         told = await refused(client, "memory_search", query="Oslo")
 

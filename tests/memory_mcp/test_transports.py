@@ -75,7 +75,8 @@ def test_a_server_ends_with_its_input_or_when_told_and_closes_the_store(
             pipe(process.stdin).close()
         assert process.wait(timeout=PATIENCE_S) == 0
 
-    assert [path.name for path in (tmp_path / "memory").iterdir()] == [FILE_NAME]
+    left = {path.name for path in (tmp_path / "memory").iterdir()}
+    assert left == {FILE_NAME, "MEMORY.md", "memory", ".mirror.lock"}
 
 
 def test_every_line_on_stdout_is_protocol(forked: Forked, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from memory_mcp import intake
 from memory_mcp.memory import MemoryService
-from memory_mcp.mirror.protocol import UNMIRRORED
+from memory_mcp.mirror.protocol import UNMIRRORED, Mirror
 from memory_mcp.model import Content, Found, Memory, Origin, Remembered, Trust
 from memory_mcp.search import MemorySearch, Request
 from memory_mcp.storage.sqlite import FILE_NAME, SqliteStore, open_sqlite
@@ -42,12 +42,17 @@ class World:
     store: SqliteStore
     weights: Weights = field(default_factory=Weights)
     first_id: int = 1
+    mirror: Mirror = UNMIRRORED
 
     def __post_init__(self) -> None:
         ticks, ids, searches = count(START_MS, 1000), count(self.first_id), count(1)
         self.search = MemorySearch(self.store, ZONE, lambda: f"rt_{next(searches)}", self.weights)
-        self.memory = MemoryService(self.store, self.search, ZONE, lambda: next(ticks), lambda: memory_id(next(ids)))
-        self.transfer = Transfer(self.store, ZONE, lambda: next(ticks), lambda: memory_id(next(ids)), mirror=UNMIRRORED)
+        self.memory = MemoryService(
+            self.store, self.search, ZONE, lambda: next(ticks), lambda: memory_id(next(ids)), mirror=self.mirror
+        )
+        self.transfer = Transfer(
+            self.store, ZONE, lambda: next(ticks), lambda: memory_id(next(ids)), mirror=self.mirror
+        )
 
     def remember(self, body: str, *, key: str | None = None, **fields: Any) -> Remembered:
         """Remember a body; `episode` and `supersedes` go where the tool sends them."""
@@ -75,7 +80,8 @@ class World:
 
     def all(self) -> list[Memory]:
         """Every memory, whatever its status, as it was stored."""
-        return list(self.transfer.memories())
+        with self.transfer.memories() as memories:
+            return list(memories)
 
     def everything(self) -> list[str]:
         """The bodies of all live memories, newest first."""

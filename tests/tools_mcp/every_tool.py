@@ -48,6 +48,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory_list": {},
     "memory_update": {"id": "MEMORY", "body": "The design team meets on Tuesdays."},
     "memory_forget": {"id": "MEMORY"},
+    "memory_import": {"content": "- The design team likes tea."},
+    "memory_export": {},
     "calendar_create_event": {"title": "Lunch", "start": "2026-12-01T12:00"},
     "calendar_list_events": {},
     "calendar_get_event": {"id": "EVENT"},
@@ -82,7 +84,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }
 NEEDS_THE_NETWORK = {"search_web", "search_fetch"}
 READ_ONLY = {
-    *("memory_search", "memory_get", "memory_recall", "memory_list"),
+    *("memory_search", "memory_get", "memory_recall", "memory_list", "memory_export"),
     *("calendar_list_events", "calendar_get_event", "calendar_find_free", "calendar_export", "calendar_now"),
     *("notes_read", "notes_search", "notes_list", "search_web", "search_fetch", "search_status", "message_list"),
     *("report_validate", "report_get", "report_list", "report_diff"),

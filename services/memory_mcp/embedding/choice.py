@@ -33,6 +33,18 @@ def chosen(settings: Settings) -> Callable[[], Embedder] | None:
     return lambda: _endpoint(url, model, key)
 
 
+def look_for_model(settings: Settings) -> None:
+    """Looks whether the chosen model is installed, without loading it.
+
+    Raises:
+        EmbeddingError: It is not.
+    """
+    if settings.get("EMBEDDINGS_URL") is None:
+        from memory_mcp.embedding.packaged import model_path
+
+        model_path()
+
+
 def _packaged() -> Embedder:
     from memory_mcp.embedding.packaged import load_packaged
 

@@ -11,12 +11,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from memory_mcp.model import Kind, Memory
+from memory_mcp.model import UNTRUSTED, Kind, Memory
 from memory_mcp.snippets import clip
 from memory_mcp.transfer import front_matter
 from memory_mcp.transfer.fields import fields_of
 
 INDEX_NAME = "MEMORY.md"
+BESIDE_NAME = "MEMORY.current.md"
+"""Where the index goes while a person's changes to MEMORY.md have not been read back."""
 FOLDER = "memory"
 INDEX_LINES = 190
 INDEX_BYTES = 24_000
@@ -84,10 +86,9 @@ def index_is_ours(text: str) -> bool:
 
 def index_line(memory: Memory) -> str:
     """Returns the line of a memory in MEMORY.md."""
-    date = f" ({memory.content.happened.text[:10]})" if memory.content.happened else ""
     name = name_of(memory).translate({ord("["): "(", ord("]"): ")"})
     target = f"{FOLDER}/{file_name(memory.id)}"
-    return f"- [{name}]({target}) — {clip(memory.content.body, _LINE_CHARACTERS)}{date}"
+    return f"- [{name}]({target}) — {clip(memory.content.body, _LINE_CHARACTERS)}{_notes(memory)}"
 
 
 def memory_of_line(line: str) -> str | None:
@@ -101,13 +102,18 @@ def body_of_line(line: str, memory: Memory) -> str | None:
     found = _INDEX_LINE.fullmatch(line.strip())
     if not found or clip(memory.content.body, _LINE_CHARACTERS) != memory.content.body:
         return None
-    date = f" ({memory.content.happened.text[:10]})" if memory.content.happened else ""
-    return found[2].removesuffix(date).strip() or None
+    return found[2].removesuffix(_notes(memory)).strip() or None
 
 
 def name_of(memory: Memory) -> str:
     """Returns what a memory is called: its subject, else its first words."""
     return memory.content.subject or clip(memory.content.body, _NAME_CHARACTERS) or memory.id
+
+
+def _notes(memory: Memory) -> str:
+    """Returns what a line says beside the text: the day, and that other people wrote it."""
+    date = f" ({memory.content.happened.text[:10]})" if memory.content.happened else ""
+    return f"{date} (untrusted)" if memory.origin.trust in UNTRUSTED else date
 
 
 def _hash(text: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 
@@ -17,6 +18,13 @@ class Mirror(Protocol):
         """Removes erased memories from the files now; returns, in words, where their text may remain."""
         ...
 
+    def settled(self, folder: Path, files: Mapping[str, bytes]) -> None:
+        """Notes that what a person wrote into these files is in the store now, so that they may be written anew.
+
+        `files` are names below `folder` with what was read of them; one that has changed since is left alone.
+        """
+        ...
+
 
 class NoMirror:
     """A store that is shown nowhere else."""
@@ -28,6 +36,9 @@ class NoMirror:
         """Returns nothing: there is nowhere the text could be."""
         del memory_ids
         return ()
+
+    def settled(self, folder: Path, files: Mapping[str, bytes]) -> None:
+        """Does nothing."""
 
 
 UNMIRRORED = NoMirror()

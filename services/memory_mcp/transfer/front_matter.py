@@ -9,6 +9,7 @@ from typing import Any
 from memory_mcp.errors import InvalidArgumentError
 
 MAX_CHARACTERS = 65_536
+MAX_DEPTH = 20
 
 _FENCE = "---"
 _MEANT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -77,8 +78,13 @@ def _mapping(head: str, where: str) -> Mapping[str, Any]:
             f"The front matter of {where} is too long; keep it under {MAX_CHARACTERS:,} characters."
         )
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, Loader=yaml.SafeLoader)):
-            raise InvalidArgumentError(f"The front matter of {where} uses YAML aliases; write its values out.")
+        depth = 0
+        for event in yaml.parse(head, Loader=yaml.SafeLoader):  # one at a time: deep nesting costs its square to read
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if isinstance(event, yaml.AliasEvent) or depth > MAX_DEPTH:
+                raise InvalidArgumentError(
+                    f"The front matter of {where} uses YAML aliases or is nested over {MAX_DEPTH} deep; simplify it.",
+                )
         fields = yaml.load(head, Loader=yaml.SafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InvalidArgumentError(f"The front matter of {where} is no YAML; correct or remove it.") from error

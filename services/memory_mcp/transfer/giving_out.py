@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from memory_mcp.mirror import pages
 from memory_mcp.model import Memory, Status
@@ -45,6 +45,6 @@ def zipped(files: Iterable[tuple[str, str]]) -> bytes:
     return data.getvalue()
 
 
-def counted(memories: Sequence[Memory]) -> dict[str, int]:
-    """Returns how many memories there are of each status."""
-    return {status.value: sum(1 for memory in memories if memory.status is status) for status in Status}
+def in_words(counts: Mapping[Status, int]) -> str:
+    """Says how many memories there are of each status that there are any of."""
+    return ", ".join(f"{counts[status]} {status.value}" for status in Status if counts.get(status)) or "none"

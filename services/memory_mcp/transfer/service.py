@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 from zoneinfo import ZoneInfo
 
 from memory_mcp.errors import InvalidArgumentError
+from memory_mcp.mirror import pages
 from memory_mcp.mirror.protocol import Mirror
 from memory_mcp.model import Memory, Status
 from memory_mcp.removal import every
@@ -31,7 +33,8 @@ MAX_LINKED_BYTES = 16 * 1024 * 1024
 class Gate:
     """Which paths may be read: any (the caller works on this machine as the person who started us), or a folder's.
 
-    `mirror` is the folder of our own mirror: what is read there was written by us or by a person's hand.
+    `mirror` is the folder of our own mirror: what is read there was written by us or by a person's hand. Whoever names
+    MEMORY.md means that folder, from wherever.
     """
 
     any_path: bool
@@ -44,6 +47,8 @@ class Gate:
         Raises:
             InvalidArgumentError: It may not be read from here, or it is no path.
         """
+        if self.mirror is not None and text.strip() == pages.INDEX_NAME:
+            return Path(os.path.realpath(self.mirror))
         try:
             path = Path(text.strip()).expanduser()
             base = self.folder if self.folder is not None and not self.any_path else Path.cwd()
@@ -109,22 +114,28 @@ class Transfer:
         except _DryRun:
             done.dry_run = True
             return done
+        if real is not None and by_hand:
+            left = {one.where.partition(" line ")[0] for one in done.skipped}
+            read = {name: data for name, data in bundle.files.items() if name not in left}
+            self._mirror.settled(real if real.is_dir() else real.parent, read)
         self._mirror.changed((*done.new, *done.updated, *done.retired))
         return done
 
-    def memories(self, scope: str | None = None, *, live_only: bool = False) -> Iterator[Memory]:
-        """Yields what an export holds, in the order in which it was stored.
+    @contextmanager
+    def memories(self, scope: str | None = None, *, live_only: bool = False) -> Iterator[Iterator[Memory]]:
+        """Opens one consistent view of what an export holds, in the order in which it was stored.
 
         Raises:
             MemoryServerError: There is no such scope, or the store refused.
         """
         wanted = parse_search_scope(scope)
         with self._store.reading() as reader:
-            for memory in every(reader):
-                if wanted is not None and memory.content.scope.key != wanted.key:
-                    continue
-                if not live_only or memory.status is Status.LIVE:
-                    yield memory
+            yield (
+                memory
+                for memory in every(reader)
+                if (wanted is None or memory.content.scope.key == wanted.key)
+                and (not live_only or memory.status is Status.LIVE)
+            )
 
     def counts(self, scope: str | None = None) -> Counter[Status]:
         """Returns how many memories an export holds, by status.
@@ -132,7 +143,8 @@ class Transfer:
         Raises:
             MemoryServerError: There is no such scope, or the store refused.
         """
-        return Counter(memory.status for memory in self.memories(scope))
+        with self.memories(scope) as memories:
+            return Counter(memory.status for memory in memories)
 
     def linked(self, format_name: str, scope: str | None) -> str | bytes:
         """Returns an export as a resource shows it: JSON lines as text, Markdown files as a zip archive.
@@ -140,16 +152,18 @@ class Transfer:
         Raises:
             MemoryServerError: The format or scope is unknown, it is too large, or the store refused.
         """
-        if export_format(format_name) == markdown.OWN:
-            data = giving_out.zipped(giving_out.markdown_files(self.memories(scope)))
-            _check_size(len(data))
-            return data
-        lines, size = list[str](), 0
-        for line in giving_out.jsonl(self.memories(scope)):
-            size += len(line.encode())
-            _check_size(size)
-            lines.append(line)
-        return "".join(lines)
+        chosen = export_format(format_name)
+        with self.memories(scope) as memories:
+            if chosen == markdown.OWN:
+                data = giving_out.zipped(giving_out.markdown_files(memories))
+                _check_size(len(data))
+                return data
+            lines, size = list[str](), 0
+            for line in giving_out.jsonl(memories):
+                size += len(line.encode())
+                _check_size(size)
+                lines.append(line)
+            return "".join(lines)
 
 
 def export_format(name: str | None) -> str:

@@ -163,8 +163,10 @@ def test_an_export_of_a_newer_program_is_refused_whole(world: World) -> None:
 
 def test_an_export_can_be_of_one_scope_and_of_live_memories_only(world: World) -> None:
     fill(world)
-    scoped = list(world.transfer.memories("project:company BRAIN"))
-    live = list(world.transfer.memories(live_only=True))
+    with world.transfer.memories("project:company BRAIN") as memories:
+        scoped = list(memories)
+    with world.transfer.memories(live_only=True) as memories:
+        live = list(memories)
 
     assert {memory.content.scope.name for memory in scoped} == {"project:Company brain"}
     assert {memory.status for memory in live} == {Status.LIVE}
