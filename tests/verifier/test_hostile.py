@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ PIECES = {
     "bytes that are no text": b"\xc3",
     "letters of two bytes": b"\xc3\xa9",
 }
-PLACES = {
+PLACES: dict[str, Callable[[bytes], bytes]] = {
     "alone": lambda filling: filling,
     "in a string": lambda filling: SOUND.replace(b"prometheus-agent", filling),
     "in the specId": lambda filling: SOUND.replace(b"turn-router", filling),
