@@ -38,7 +38,7 @@ _POLITE = pattern(
     one_of(
         r"(?:hi|hello|hey|ok|okay|so|well|great|thanks|thank you|prometheus|by the way|btw)\b[,!.:]*\s+",
         r"good (?:morning|afternoon|evening)\b[,!.:]*\s+",
-        r"(?:please|also|and|then)\b[,:]*\s+",
+        r"(?:please|also|and|then|just)\b[,:]*\s+",
         "(?:can|could|would|will) you (?:please |kindly |also )*",
         "(?:i.?d (?:like|love)|i would like|i want)(?: you)? to ",
         "i need you to ",

@@ -13,7 +13,7 @@ from agent_host.providers.offline.wording import coverage, tidy
 
 _GENERIC = re.compile(
     r"\b(?:the|my|our|a|an|all|any|every|everything|meetings?|appointments?|events?|entry|entries|bookings?|thing|one|"
-    r"series|that|this|it|them|whole|recurring|from|in|off|on|calendar|agenda|schedule|occurrences?|of|only|just|single|"
+    r"series|that|this|it|them|whole|recurring|from|in|off|on|calendar|agenda|schedule|occurrences?|of|only|just|single|once|"
     r"next|onwards?|going forward|and (?:all )?(?:following|later)(?: ones)?)\b|(?<!\w)[\u2019']s\b",
     re.IGNORECASE,
 )

@@ -30,6 +30,7 @@ _SHOW = pattern(
     ),
     rf"(?: me)?\s+(?:all of )?(?:{_THE_REPORT}|{_ID})(?: says?| again)?",
 )  # fmt: skip
+_IS_THERE = pattern(rf"(?:is there|do i have|have i got) an? (?:research )?report {_ON} (?P<about>.+)")
 _RENDER = pattern(
     one_of("render", "print", "(?:make|create|build|give me|show me|write) an? (?:html |web )?page (?:of|for|from)"),
     rf"\s+(?:{_THE_REPORT}|{_ID})",
@@ -40,7 +41,7 @@ _AS_PAGE = pattern(
 )
 _CHANGED = one_of(
     "(?:tell me |show me )?what(?:.?s| is| has| have| are| was)?(?: been)? (?:changed|changes|different|differs|new)",
-    "(?:show me |list |tell me |what are |what is )?(?:the )?(?:differences?|changes)", "compare", "diff",
+    "(?:show me |list |tell me |what(?:.?s| is| are) )?(?:the )?(?:differences?|changes)", "compare", "diff",
 )  # fmt: skip
 _COMPARE = pattern(
     rf"{_CHANGED}(?: between| of| in)? (?:the |my )?(?:two )?(?:reports?|versions)(?: {_ON})? (?P<one>.+?)",
@@ -49,6 +50,10 @@ _COMPARE = pattern(
 _COMPARE_NAMED = pattern(
     rf"{_CHANGED}(?: between| of| in)? (?:the |my )?(?P<one>[^:]{{1,100}}?) report",
     r" (?:and|with|to|versus|vs\.?|against) (?:the |my )?(?P<other>[^:]{1,100}?)(?: report)?",
+)
+_COMPARE_BOTH = pattern(
+    rf"{_CHANGED}(?: between| of| in)? (?:the |my )?(?P<one>[^:]{{1,100}}?)",
+    r" (?:and|with|to|versus|vs\.?) (?:the |my )?(?P<other>[^:]{1,100}?) reports?",
 )
 _COMPARE_IDS = pattern(
     rf"{_CHANGED}(?: between)? (?:report )?(?P<one>report-[0-9a-f]{{16}})",
@@ -63,7 +68,8 @@ _SINCE = pattern(
 
 def list_reports(text: str) -> Request | None:
     """Reads "list my reports", "do I have reports on solar power?"."""
-    match = _LIST.fullmatch(text.rstrip(" ?.!"))
+    plain = text.rstrip(" ?.!")
+    match = _LIST.fullmatch(plain) or _IS_THERE.fullmatch(plain)
     return ListReports(_named(match["about"])) if match is not None else None
 
 
@@ -87,6 +93,7 @@ def compare_reports(text: str) -> Request | None:
     plain = text.rstrip(" ?.!")
     since = _SINCE.fullmatch(plain)
     two = _COMPARE_IDS.fullmatch(plain) or _COMPARE.fullmatch(plain) or _COMPARE_NAMED.fullmatch(plain)
+    two = two or (_COMPARE_BOTH.fullmatch(plain) if since is None else None)
     if two is not None:
         return CompareReports(_named(two["one"]), _named(two["other"]))
     return CompareReports(_named(since["about"])) if since is not None else None

@@ -102,6 +102,7 @@ def test_as_much_of_a_series_is_cancelled_as_the_words_say(target: str, identifi
         ("only Friday's stand-up", "this", "Only that day."),
         ("the whole stand-up series", "all", "The whole series."),
         ("the stand-up from Friday onwards", "following", "all after it."),
+        ("Friday's standup, just this once", "this", "Only that day."),
     ],
 )
 def test_as_much_of_a_series_is_moved_as_the_words_say(target: str, scope: str, said: str) -> None:

@@ -45,6 +45,10 @@ SAM = ("Sam",)
         ("draft an email", DraftMessage("email", ())),
         ("draft an email about lunch", DraftMessage("email", (), "lunch")),
         ("draft a message", DraftMessage("email", ())),
+        ("draft a quick note to Sam about lunch", DraftMessage("email", SAM, "lunch")),
+        ("draft an email to Sam, cc Ana, about lunch", DraftMessage("email", ("Sam", "Ana"), "lunch")),
+        ("write an email to Sam, subject: Lunch, saying hi", DraftMessage("email", SAM, "Lunch", "hi")),
+        ("draft an email to Sam with subject Lunch and body Hi", DraftMessage("email", SAM, "Lunch", "Hi")),
     ],
 )
 def test_a_draft_has_who_it_is_for_and_what_it_says(text: str, request_: DraftMessage) -> None:
@@ -63,6 +67,10 @@ def test_a_draft_has_who_it_is_for_and_what_it_says(text: str, request_: DraftMe
         ("send an email to Sam saying hi", DraftMessage("email", SAM, "", "hi", send=True)),
         ("send Sam an email about lunch", DraftMessage("email", SAM, "lunch", send=True)),
         ("write Sam an email about lunch", DraftMessage("email", SAM, "lunch")),
+        ("let Sam know that I'm late", DraftMessage("email", SAM, "", "I'm late", send=True)),
+        ("tell the design team that it moved", DraftMessage("email", ("the design team",), "", "it moved", send=True)),
+        ("reply to Sam: yes", DraftMessage("email", SAM, "", "yes", send=True)),
+        ("email the team about lunch", DraftMessage("email", ("the team",), "lunch", send=True)),
     ],
 )
 def test_what_is_to_be_sent_is_only_drafted(text: str, request_: DraftMessage) -> None:
@@ -78,6 +86,11 @@ def test_sending_what_is_drafted_is_declined(text: str) -> None:
     "text",
     [
         "email me the notes",
+        "email the report to Sam",
+        "message from Ana: she is late",
+        "tell me that story",
+        "let me know that it works",
+        "tell Sam I'm late",
         "text",
         "text editor settings",
         "message in a bottle",
@@ -101,6 +114,7 @@ def test_other_sentences_draft_nothing(text: str) -> None:
     [
         *("list my drafts", "show me all my drafts", "what's in my outbox?", "do I have any drafts?", "my drafts"),
         *("which drafts are there?", "list the unsent emails", "show my messages", "what drafts do I have?", "outbox"),
+        *("what did I draft?", "show me what I drafted"),
     ],
 )
 def test_the_outbox_is_listed(text: str) -> None:
@@ -119,6 +133,7 @@ def test_other_sentences_list_no_drafts(text: str) -> None:
         ("read me my last draft", "", True),
         ("open the email draft about lunch", "lunch", False),
         ("what does the draft to Sam say?", "Sam", False),
+        ("is there a draft to Sam?", "Sam", False),
     ],
 )
 def test_a_draft_is_shown_by_whom_it_is_for(text: str, wanted: str, latest: bool) -> None:

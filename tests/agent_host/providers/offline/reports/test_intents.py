@@ -16,6 +16,7 @@ ID = "report-0123456789abcdef"
         ("which reports are there?", ""),
         ("do I have reports on solar power?", "solar power"),
         ("any reports about “mem0”?", "mem0"),
+        ("have I got a report about mem0?", "mem0"),
     ],
 )
 def test_reports_are_listed(text: str, about: str) -> None:
@@ -68,6 +69,9 @@ def test_a_page_is_made_of_a_report(text: str, about: str) -> None:
         ("what's new in my report on solar?", "solar", ""),
         ("compare the last two reports on solar", "solar", ""),
         ("compare my last two reports", "", ""),
+        ("compare the solar and wind reports", "solar", "wind"),
+        ("what changed between the solar and the wind report?", "solar", "wind"),
+        ("what's the difference between my reports on solar and wind?", "solar", "wind"),
     ],
 )
 def test_two_reports_are_compared(text: str, one: str, other: str) -> None:
