@@ -20,6 +20,14 @@ def new_review_id() -> str:
     return f"r_{ULID()}"
 
 
+def began_at_ms(identifier: str) -> int:
+    """Returns when an id of ours was made, in milliseconds since the Unix epoch; 0 for a text that is none."""
+    try:
+        return ULID.from_str(identifier[2:]).milliseconds
+    except ValueError:
+        return 0
+
+
 def new_call_id() -> str:
     """Returns `c_` and a ULID: names one model call and is its idempotency key in the ledger."""
     return f"c_{ULID()}"

@@ -9,6 +9,7 @@ entry), and the cancellation of the task (after the entry).
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import re
 import sqlite3
@@ -44,14 +45,14 @@ async def run_constrained_ai(spec: RuntimeAISpec, input: Values, options: CallOp
         CallError: the input or the options do not fit the spec; no model was called and nothing recorded.
         NoDecisionError: there is no output to return, and the spec says `raise`; its entry is recorded.
     """
-    call = _checked(spec, input, options)
+    call = _checked(spec, copy.deepcopy(dict(input)), options)  # what is committed to is what was asked
     if (again := await _made_before(call, options)) is not None:
         return again
     started_ms = options.now_ms()
     try:
         if options.registry is not None:
             await options.registry.register(spec)
-        answer, reviewed = await _decide(call, input, options)
+        answer, reviewed = await _decide(call, _values(call), options)
     except asyncio.CancelledError:
         take_back_cancellation()
         cut_off = Reviewed("failed_closed", None, _CUT_OFF)
@@ -86,16 +87,22 @@ def _checked(spec: RuntimeAISpec, values: Values, options: CallOptions) -> Call:
         )
     if options.call_id is not None and not _CALL_ID.fullmatch(options.call_id):
         raise CallError("call_id must be c_ and a ULID, as agent_host.identifiers.new_call_id makes them.")
-    return Call(spec, identity, options.call_id or new_call_id(), options.turn_id, dict(values), options.kind)
+    return Call(spec, identity, options.call_id or new_call_id(), options.turn_id, values, options.kind)
 
 
 async def _made_before(call: Call, options: CallOptions) -> Decision | None:
     """Returns the decision that this call id stands for already; its entry is appended again, which changes nothing.
 
     Raises:
-        CallError: the call id stands for another input or spec.
+        CallError: the call id stands for another input or spec, or the store cannot tell.
     """
-    if options.call_id is None or options.store is None or (kept := options.store.call(options.call_id)) is None:
+    if options.call_id is None or options.store is None:
+        return None
+    try:
+        kept = options.store.call(options.call_id)
+    except sqlite3.Error as error:
+        raise CallError(f"It cannot be told whether {call.call_id} was used before ({error}); try again.") from error
+    if kept is None:
         return None
     if kept.asked != asked_hash(call.spec, _values(call)):
         raise CallError(f"{call.call_id} was used before with another input or spec; take a new call id.")
@@ -148,7 +155,7 @@ async def _record(call: Call, answer: Answer, reviewed: Reviewed, options: CallO
         entry_id = await _append(call, outcome, reviewed, options)
     except (WriterUnavailableError, ReceiptRefusedError, OSError) as error:
         logger.warning("the receipt of %s is not signed: %s", call.call_id, error)
-        reviewed = Reviewed("failed_closed", call.spec.deterministic_default, _UNSIGNED, reviewed.verdict)
+        reviewed = Reviewed("failed_closed", call.spec.fresh_default(), _UNSIGNED, reviewed.verdict)
         outcome = replace(outcome, exit_state="failed_closed", output=reviewed.output, fell_back=True)
         entry_id = await _append_closed(call, outcome, reviewed, options)
     options.emit(call_event(call, outcome, entry_id, options.cost))

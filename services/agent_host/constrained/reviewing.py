@@ -47,20 +47,20 @@ def unreviewed(spec: RuntimeAISpec, answer: Answer) -> Reviewed:
     """Returns what an answer comes to that nobody needs to look at. Pure."""
     if answer.state == "ok":
         return Reviewed("ok", answer.output)
-    return Reviewed(answer.state, spec.deterministic_default, answer.reason)
+    return Reviewed(answer.state, spec.fresh_default(), answer.reason)
 
 
 def ruled(spec: RuntimeAISpec, case: ReviewCase, ruling: Ruling) -> Reviewed:
     """Returns what a ruling makes of a case: an output that breaks the schema is never let through. Pure."""
     if fault := ruling_fault(spec, case.proposal, ruling):
-        return Reviewed("rejected_by_reviewer", spec.deterministic_default, fault, "rejected")
+        return Reviewed("rejected_by_reviewer", spec.fresh_default(), fault, "rejected")
     match ruling.verdict:
         case "approved":
             return Reviewed("ok", case.proposal, verdict="approved")
         case "amended":
             return Reviewed("ok_amended", ruling.output, verdict="amended")
     return Reviewed(
-        "rejected_by_reviewer", spec.deterministic_default, "The reviewer rejected the model's output.", "rejected"
+        "rejected_by_reviewer", spec.fresh_default(), "The reviewer rejected the model's output.", "rejected"
     )
 
 
@@ -92,4 +92,4 @@ def waiting(spec: RuntimeAISpec, answer: Answer, reason: str, *, queued: bool) -
     """
     held = unreviewed(spec, replace(answer, reason=reason))
     state: ExitState = "failed_closed" if answer.state == "ok" else held.exit_state
-    return Reviewed(state, spec.deterministic_default, reason, queued=queued)
+    return Reviewed(state, spec.fresh_default(), reason, queued=queued)

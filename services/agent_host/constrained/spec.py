@@ -91,6 +91,10 @@ class RuntimeAISpec:
         """Lower-case hex SHA-256 of the RFC 8785 bytes of the spec (receipts.md section 5)."""
         return hashlib.sha256(self.spec_bytes).hexdigest()
 
+    def fresh_default(self) -> JsonValue:
+        """Returns a copy of the default, which whoever gets it may change."""
+        return copy.deepcopy(self.deterministic_default)
+
     @property
     def may_repair(self) -> bool:
         """Whether an invalid output is asked for once more: only a spec that goes straight to its default does not."""

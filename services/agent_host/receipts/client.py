@@ -12,6 +12,7 @@ import grpc
 import grpc.aio
 
 from agent_host.errors import ConfigurationError, ReceiptRefusedError, WriterUnavailableError
+from agent_host.identifiers import began_at_ms
 from agent_host.receipts.drafts import PRODUCT_ID, DecisionDraft, TurnIntent, TurnReceipt
 from agent_host.receipts.protocol import StoredEntry
 from prometheus.receipts.v1 import receipts_pb2 as wire
@@ -38,6 +39,8 @@ _CREDENTIAL_REFUSED = {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSI
 """The writer answers, and does not take this host: the receipt waits until its person has set that right."""
 _DETAILS = "grpc-status-details-bin"
 _TOO_LONG = "larger than max"
+_CLOCK_SKEW_MS = 60_000
+_SOON_AFTER = 5_000  # entries that a call's own is looked for among first
 
 
 @dataclass(frozen=True)
@@ -146,15 +149,20 @@ class ReceiptClient:
         return _stored(response.entry)
 
     async def decision(self, call_id: str) -> StoredEntry | None:
-        """Returns the L12 entry of a call, None when there is none; newest first, as a person asks for a late one.
+        """Returns the L12 entry of a call, None when there is none.
+
+        The id says when the call began, and its entry comes soon after; only one that waited long, or that was recorded
+        by a clock far behind, has to be looked for in the whole chain.
 
         Raises:
             WriterUnavailableError, ReceiptRefusedError: see the class.
         """
-        async with aclosing(self.entries(DECISIONS, newest_first=True)) as found:
-            async for entry in found:
-                if json.loads(entry.line).get("callId") == call_id:
-                    return entry
+        began_ms = began_at_ms(call_id) - _CLOCK_SKEW_MS
+        for recorded_from_ms, limit in ((max(0, began_ms), _SOON_AFTER), (0, 0)):
+            async with aclosing(self.entries(DECISIONS, recorded_from_ms=recorded_from_ms, limit=limit)) as found:
+                async for entry in found:
+                    if json.loads(entry.line).get("callId") == call_id:
+                        return entry
         return None
 
     async def watch(self, chain: str, from_id: int = 0) -> AsyncGenerator[StoredEntry, None]:
@@ -187,14 +195,20 @@ class ReceiptClient:
         return _stored(response.entry)
 
     async def entries(
-        self, chain: str, *, turn_id: str = "", newest_first: bool = False, limit: int = 0
+        self, chain: str, *, turn_id: str = "", recorded_from_ms: int = 0, newest_first: bool = False, limit: int = 0
     ) -> AsyncGenerator[StoredEntry, None]:
         """Streams entries of a chain; `limit` 0 means all.
 
         Raises:
             WriterUnavailableError, ReceiptRefusedError: see the class.
         """
-        request = wire.ListEntriesRequest(layer=_LAYERS[chain], turn_id=turn_id, newest_first=newest_first, limit=limit)
+        request = wire.ListEntriesRequest(
+            layer=_LAYERS[chain],
+            turn_id=turn_id,
+            recorded_from_ms=recorded_from_ms,
+            newest_first=newest_first,
+            limit=limit,
+        )
         try:
             async for response in self._stub.ListEntries(request, timeout=self._timeout_s, metadata=self._metadata):
                 yield _stored(response.entry)

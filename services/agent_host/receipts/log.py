@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -15,10 +16,11 @@ from agent_host.receipts.spool import Spool
 
 
 class ReceiptLog:
-    """The `Ledger` of one host.
+    """The `Ledger` of one host; calls at the same time are welcome.
 
     `ensure_writer` brings the writer up, or raises `WriterUnavailableError`; it is asked once a turn. After a failure
-    the rest of the turn goes to the spool without waiting again.
+    the rest of the turn goes to the spool without waiting again. Whatever touches the spool does so one after the
+    other: what is queued while others are sent must neither be lost nor overtake them.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class ReceiptLog:
         self._away: str | None = None
         self._set_aside: list[str] = []
         self._entry_ids: dict[str, int] = {}
+        self._spooling = asyncio.Lock()
 
     def problems(self) -> tuple[str, ...]:
         """Returns why receipts wait, and each draft that was refused since this was asked last."""
@@ -67,8 +70,9 @@ class ReceiptLog:
         """
         await self._ensure_writer()
         self._away = None
-        if len(self._spool) and not await self._drain():
-            raise WriterUnavailableError(self._away or "The receipt writer does not answer.")
+        async with self._spooling:
+            if len(self._spool) and not await self._drain():
+                raise WriterUnavailableError(self._away or "The receipt writer does not answer.")
         entry = await self._writer.append_decision(draft)
         self._entry_ids[draft.call_id] = entry.id
         self._keep(*openings)
@@ -90,13 +94,16 @@ class ReceiptLog:
             self._set_aside.append(f"an opening could not be kept ({error}).")
 
     async def _deliver(self, draft: Draft) -> ReceiptStatus:
-        if self._away or (len(self._spool) and not await self._drain()):
-            return self._queue(draft)
+        if self._away or len(self._spool):
+            async with self._spooling:
+                if self._away or (len(self._spool) and not await self._drain()):
+                    return self._queue(draft)
         try:
             return ReceiptStatus(await self._send(draft), self._spool.receipts)
         except WriterUnavailableError as error:
             self._away = str(error)
-            return self._queue(draft)
+            async with self._spooling:
+                return self._queue(draft)
         except ReceiptRefusedError as error:
             self._refuse(draft, error)
             return ReceiptStatus(None, self._spool.receipts, refused=str(error))

@@ -11,7 +11,7 @@ import pytest
 from agent_host.constrained import RuntimeAISpec, run_constrained_ai
 from agent_host.errors import CallError, NoDecisionError, ProviderRefusedError, ProviderUnavailableError
 from agent_host.identifiers import new_call_id
-from agent_host.providers.protocol import Identity, ModelReply, ModelRequest, Text, Usage
+from agent_host.providers.protocol import Identity, JsonValue, ModelReply, ModelRequest, Text, Usage
 from agent_host.tracing.events import ExitState, ModelCalled
 from tests.agent_host.constrained.parts import DEFAULT, GOOD, MESSAGE, Desk, spec
 from tests.fakes.scripted_provider import IDENTITY, Line, ScriptedProvider, says
@@ -200,6 +200,36 @@ async def test_code_can_answer_in_a_models_place_and_is_checked_like_one(desk: D
 
     assert [one.exit_state for one in (good, bad, broken)] == ["ok", "fallback_schema", "fallback_provider"]
     assert [draft.identity.model for draft in desk.writer.decisions] == ["mood-rules"] * 3
+
+
+async def test_what_is_done_with_a_decision_changes_neither_the_spec_nor_the_next_one(desk: Desk) -> None:
+    made = spec()
+    first = await run_constrained_ai(made, MESSAGE, desk.saying(REFUSED))
+    assert isinstance(first.output, dict)
+    first.output["mood"] = "furious"
+    assert (await run_constrained_ai(made, MESSAGE, desk.saying(REFUSED))).output == DEFAULT
+
+
+async def test_what_is_committed_to_is_what_was_asked_whatever_the_caller_changes_meanwhile(desk: Desk) -> None:
+    values: dict[str, JsonValue] = {"message": "as it was"}
+
+    def change(_: ModelRequest) -> ModelReply:
+        values["message"] = "as it is now"
+        return says(GOOD)
+
+    decision = await run_constrained_ai(spec(), values, desk.saying(change))
+    opening = desk.openings.find(decision.call_id, "inputHash")
+    assert opening is not None
+    assert opening.value == b'{"message":"as it was"}'
+
+
+async def test_a_store_that_cannot_tell_whether_a_call_id_was_used_stops_the_call(desk: Desk) -> None:
+    desk.store.close()
+    with pytest.raises(CallError, match="cannot be told whether c_"):
+        await run_constrained_ai(spec(), MESSAGE, desk.saying(GOOD, call_id=new_call_id()))
+    assert (
+        await run_constrained_ai(spec(), MESSAGE, desk.saying(GOOD))
+    ).exit_state == "ok"  # it costs the replay alone
 
 
 async def test_the_event_of_a_call_names_its_kind_cost_and_entry(desk: Desk) -> None:

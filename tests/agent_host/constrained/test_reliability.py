@@ -152,6 +152,12 @@ def test_one_providers_failures_do_not_close_another() -> None:
     assert breakers.allows(Identity("anthropic", "claude-haiku-5-5", "5-5"), 1)
 
 
+async def test_failures_that_are_not_in_a_row_open_no_circuit(desk: Desk) -> None:
+    options = desk.saying(*[AWAY, GOOD] * 3, breakers=Breakers(failures=2), retries=0)
+    states = [(await run_constrained_ai(spec(), MESSAGE, options)).exit_state for _ in range(6)]
+    assert states == ["fallback_provider", "ok"] * 3
+
+
 async def test_a_model_that_answers_nonsense_is_there_and_opens_no_circuit(desk: Desk) -> None:
     options = desk.saying(*["no"] * 8, breakers=Breakers(failures=1))
     states = [(await run_constrained_ai(spec(), MESSAGE, options)).exit_state for _ in range(4)]

@@ -15,6 +15,7 @@ from agent_host.constrained.restating import restated
 from agent_host.constrained.specs import CODE_IDENTITY
 from agent_host.errors import CallError, UsageError
 from agent_host.providers.protocol import Identity, JsonValue
+from agent_host.receipts.commitments import commit
 from agent_host.receipts.protocol import StoredEntry
 from tests.agent_host.constrained.parts import GOOD, MESSAGE, UNSURE, Desk, spec, sure_spec
 from tests.fakes.scripted_provider import ScriptedProvider, says
@@ -145,3 +146,11 @@ def test_nothing_of_what_was_forgotten_is_left_in_the_files(desk: Desk) -> None:
     assert desk.store.forget("c_1") == 1
     left = b"".join(path.read_bytes() for path in desk.folder.glob("calls.db*"))
     assert b"quagga" not in left
+
+
+def test_nothing_of_a_forgotten_key_is_left_in_the_files(desk: Desk) -> None:
+    opening = commit("c_1", "inputHash", {"message": "quagga stripes"}).opening
+    desk.openings.keep(opening)
+    assert desk.openings.forget("c_1") == 1
+    left = b"".join(path.read_bytes() for path in desk.folder.glob("openings.db*"))
+    assert opening.key not in left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,10 @@ import pytest
 
 from agent_host.errors import WriterUnavailableError
 from agent_host.receipts.commitments import Opening, commit
-from agent_host.receipts.drafts import DecisionRef, TurnReceipt
+from agent_host.receipts.drafts import DecisionDraft, DecisionRef, TurnReceipt
 from agent_host.receipts.log import ReceiptLog
 from agent_host.receipts.openings import OpeningStore
-from agent_host.receipts.protocol import ReceiptStatus
+from agent_host.receipts.protocol import ReceiptStatus, StoredEntry
 from agent_host.receipts.spool import Spool
 from tests.agent_host.receipts.test_spool import DECISION, INTENT, RECEIPT
 from tests.fakes.writer import FakeWriter
@@ -90,6 +91,54 @@ async def test_what_waited_is_sent_first_and_in_order_when_the_writer_returns(se
     assert [receipt.turn_id for receipt in setup.writer.turns] == ["t_1", "t_2", "t_3"]
     assert [decision.call_id for decision in setup.writer.decisions] == ["c_1", "c_2", "c_3"]
     assert len(Spool(setup.folder / "spool.jsonl")) == 0
+
+
+async def test_what_is_queued_while_others_are_sent_is_not_lost(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    setup.writer.away = True
+    for number in (1, 2):
+        await setup.log.append_decision(replace(DECISION, call_id=f"c_{number}"), ())
+    setup.writer.away, setup.log._away = False, None
+    sending, go_on, append = asyncio.Event(), asyncio.Event(), setup.writer.append_decision
+
+    async def slow(draft: DecisionDraft) -> StoredEntry:
+        sending.set()
+        await go_on.wait()
+        return await append(draft)
+
+    monkeypatch.setattr(setup.writer, "append_decision", slow)
+    calls = [
+        asyncio.ensure_future(setup.log.append_decision(replace(DECISION, call_id=f"c_{number}"), ()))
+        for number in (3, 4)
+    ]
+    await sending.wait()
+    go_on.set()
+    assert await asyncio.gather(*calls) == [3, 4]
+    assert [decision.call_id for decision in setup.writer.decisions] == ["c_1", "c_2", "c_3", "c_4"]
+
+
+async def test_a_draft_that_fails_while_others_drain_stays_in_the_spool(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup.spool.append(replace(DECISION, call_id="c_1"))
+    draining, go_on, append = asyncio.Event(), asyncio.Event(), setup.writer.append_decision
+
+    async def slow_then_away(draft: DecisionDraft) -> StoredEntry:
+        if draft.call_id == "c_1":
+            draining.set()
+            await go_on.wait()
+            return await append(draft)
+        raise WriterUnavailableError("It went away.")
+
+    monkeypatch.setattr(setup.writer, "append_decision", slow_then_away)
+    calls = [
+        asyncio.ensure_future(setup.log.append_decision(replace(DECISION, call_id=f"c_{number}"), ()))
+        for number in (2, 3)
+    ]
+    await draining.wait()
+    go_on.set()
+    assert await asyncio.gather(*calls) == [None, None]
+    waiting = [getattr(draft, "call_id", "") for draft in Spool(setup.folder / "spool.jsonl").drafts()]
+    assert sorted(waiting) == ["c_2", "c_3"]
 
 
 async def test_a_queued_receipt_learns_the_entry_ids_of_its_decisions(setup: Setup) -> None:

@@ -1,0 +1,142 @@
+"""`agent-host review`, `replay`, `reveal`, `forget` before a real writer, as a person meets them; error paths too."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from agent_host.app import open_calls, open_desk
+from agent_host.constrained import Decision, run_constrained_ai
+from agent_host.errors import HomeInUseError, UsageError
+from agent_host.gateways.openings import forget, reveal
+from agent_host.gateways.replay import replay_call
+from agent_host.gateways.review import give_verdict, list_reviews, ruling_of
+from agent_host.gateways.watch import watch_chain
+from agent_host.providers.protocol import Identity
+from service_runtime.settings import Settings, load_settings
+from tests.agent_host.constrained.parts import MESSAGE, sure_spec
+from tests.receipt_writer.parts import running, verified
+
+UNSURE = {"mood": "glad", "note": "", "confidence": 10}
+BETTER = '{"mood": "sad", "note": "", "confidence": 9000}'
+SPEC = sure_spec(model_identity=Identity("offline", "mood-rules", "1"))
+
+
+@dataclass
+class Place:
+    """A home whose writer runs elsewhere, and the folder of that writer's ledger."""
+
+    environ: dict[str, str]
+    ledger: Path
+
+    @property
+    def settings(self) -> Settings:
+        return load_settings(self.environ, self.ledger, None)
+
+    async def decide(self) -> Decision:
+        """Makes a decision that waits for a person."""
+        async with AsyncExitStack() as resources:
+            desk = open_desk(self.settings, self.environ, resources)
+            options = open_calls(self.settings, desk, resources)
+            return await run_constrained_ai(SPEC, MESSAGE, replace(options, provider=None, code=lambda _: UNSURE))
+
+
+@pytest_asyncio.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    with tempfile.TemporaryDirectory(prefix="rw-") as folder:
+        async with running(Path(folder)) as one:
+            environ = {"PROMETHEUS_HOME": str(tmp_path / "home"), "PROMETHEUS_WRITER": one.target}
+            yield Place(environ, Path(folder))
+
+
+async def test_a_case_is_listed_ruled_on_and_recorded(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    decision = await place.decide()
+    assert await list_reviews(place.settings, place.environ, as_json=True) == 0
+    (case,) = json.loads(capsys.readouterr().out)
+    assert (case["call_id"], case["proposal"], case["input"]) == (decision.call_id, UNSURE, MESSAGE)
+    assert await list_reviews(place.settings, place.environ, as_json=False) == 0
+    assert 'proposed  {"mood": "glad"' in capsys.readouterr().out
+
+    ruling = ruling_of("amended", "ana", BETTER, "He was sad.")
+    assert await give_verdict(place.settings, place.environ, decision.call_id, ruling) == 0
+    assert capsys.readouterr().out == f"{decision.call_id}: amended.\nreview 1 signed, of {decision.call_id}\n"
+    (entry,) = verified(place.ledger, "L6")
+    assert (entry.fields["verdict"], entry.fields["reviewer"]) == ("amended", "ana")
+
+    assert await list_reviews(place.settings, place.environ, as_json=False) == 0
+    assert capsys.readouterr().out == "Nothing waits for a review.\n"
+
+
+async def test_a_verdict_without_a_writer_is_kept_and_recorded_with_the_next(
+    place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent_host.writer_link.ANSWER_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("agent_host.writer_link._LIVE_TIMEOUT_S", 0.1)
+    first, second = await place.decide(), await place.decide()
+    away = Place({**place.environ, "PROMETHEUS_WRITER": f"unix:{place.ledger}/nobody.sock"}, place.ledger)
+    assert await give_verdict(away.settings, away.environ, first.call_id, ruling_of("approved", "ana", None, "")) == 0
+    assert "The verdict is kept" in capsys.readouterr().out
+
+    await give_verdict(place.settings, place.environ, second.call_id, ruling_of("rejected", "ana", None, ""))
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        f"review 1 signed, of {first.call_id}",
+        f"review 2 signed, of {second.call_id}",
+    ]
+
+
+async def test_an_opening_is_revealed_with_its_key_and_forgotten_for_good(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decision = await place.decide()
+    await give_verdict(place.settings, place.environ, decision.call_id, ruling_of("amended", "ana", BETTER, ""))
+    capsys.readouterr()
+    await reveal(place.settings, place.environ, decision.call_id, as_json=True)
+    rows = {row["field"]: row for row in json.loads(capsys.readouterr().out)}
+    (entry,) = verified(place.ledger, "L12")
+    assert rows["inputHash"]["value"] == MESSAGE
+    assert rows["inputHash"]["digest"] == entry.fields["inputHash"]
+    (review,) = verified(place.ledger, "L6")
+    await reveal(place.settings, place.environ, str(review.fields["reviewId"]), as_json=False)
+    assert '"mood":"sad"' in capsys.readouterr().out
+
+    await forget(place.settings, place.environ, decision.call_id)
+    assert capsys.readouterr().out.startswith(f"Forgot {decision.call_id}.")
+    for gone in (decision.call_id, str(review.fields["reviewId"])):
+        with pytest.raises(UsageError, match="There is no opening of"):
+            await reveal(place.settings, place.environ, gone, as_json=False)
+    with pytest.raises(UsageError, match=r"nothing of .* to forget"):
+        await forget(place.settings, place.environ, decision.call_id)
+
+
+async def test_a_replay_says_what_is_missing(place: Place) -> None:
+    with pytest.raises(UsageError, match="The ledger has no call 'c_none'"):
+        await replay_call(place.settings, place.environ, "c_none", as_json=False)
+    decision = await place.decide()
+    async with AsyncExitStack() as resources:
+        open_calls(place.settings, open_desk(place.settings, place.environ, resources), resources)
+        with pytest.raises(HomeInUseError):
+            await replay_call(place.settings, place.environ, decision.call_id, as_json=False)
+
+
+async def test_a_verdict_that_cannot_stand_is_refused_with_what_to_do(place: Place) -> None:
+    decision = await place.decide()
+    with pytest.raises(UsageError, match="amended output cannot be used: the output is not one JSON value"):
+        ruling_of("amended", "ana", "sad", "")
+    with pytest.raises(UsageError, match="does not satisfy the output_schema of mood-reader"):
+        await give_verdict(place.settings, place.environ, decision.call_id, ruling_of("amended", "ana", "{}", ""))
+    with pytest.raises(UsageError, match="is not in the review queue"):
+        await give_verdict(place.settings, place.environ, "c_none", ruling_of("approved", "ana", None, ""))
+
+
+async def test_a_watch_needs_a_chain_and_somebody_to_trust(place: Place) -> None:
+    with pytest.raises(UsageError, match="There is no chain 'diary' to watch; there are turns, decisions, reviews"):
+        await watch_chain(place.settings, place.environ, "diary", None)
+    with pytest.raises(UsageError, match="name the policy of that writer with --policy"):
+        await watch_chain(place.settings, place.environ, "decisions", None)
