@@ -153,7 +153,7 @@ def test_one_providers_failures_do_not_close_another() -> None:
 
 
 async def test_failures_that_are_not_in_a_row_open_no_circuit(desk: Desk) -> None:
-    options = desk.saying(*[AWAY, GOOD] * 3, breakers=Breakers(failures=2), retries=0)
+    options = desk.saying(AWAY, GOOD, AWAY, GOOD, AWAY, GOOD, breakers=Breakers(failures=2), retries=0)
     states = [(await run_constrained_ai(spec(), MESSAGE, options)).exit_state for _ in range(6)]
     assert states == ["fallback_provider", "ok"] * 3
 

@@ -19,12 +19,12 @@ from agent_host.gateways.openings import forget, reveal
 from agent_host.gateways.replay import replay_call
 from agent_host.gateways.review import give_verdict, list_reviews, ruling_of
 from agent_host.gateways.watch import watch_chain
-from agent_host.providers.protocol import Identity
+from agent_host.providers.protocol import Identity, JsonValue
 from service_runtime.settings import Settings, load_settings
 from tests.agent_host.constrained.parts import MESSAGE, sure_spec
 from tests.receipt_writer.parts import running, verified
 
-UNSURE = {"mood": "glad", "note": "", "confidence": 10}
+UNSURE: JsonValue = {"mood": "glad", "note": "", "confidence": 10}
 BETTER = '{"mood": "sad", "note": "", "confidence": 9000}'
 SPEC = sure_spec(model_identity=Identity("offline", "mood-rules", "1"))
 
