@@ -294,7 +294,7 @@ def test_a_disk_that_refuses_the_mirror_costs_no_memory(mirrored: Mirrored, monk
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("memory_mcp.mirror.files.secure_write", refuse)
+    monkeypatch.setattr("memory_mcp.mirror.files.replace_all", refuse)
     memory = mirrored.stored("Bo leads.")
 
     assert mirrored.files.flush(30)

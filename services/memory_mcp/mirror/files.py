@@ -20,9 +20,9 @@ from typing import IO
 
 from memory_mcp.errors import StoreError
 from memory_mcp.mirror import pages
+from memory_mcp.mirror.disk import replace_all
 from memory_mcp.model import Memory, Status
 from memory_mcp.storage.protocol import MemoryStore, Reader, Searched
-from service_runtime.home import secure_write
 
 _LOG = logging.getLogger(__name__)
 _OWN_FILE = re.compile(r"mem_[0-9a-f]{20}\.md\Z")
@@ -137,13 +137,18 @@ class FileMirror:
     def _write(self, ids: set[str] | None) -> None:
         """Writes the files of some memories, or of all, and the index."""
         with self._writing, _alone(self.folder):
+            new: dict[Path, bytes] = {}
             for memory in self._all_memories() if ids is None else self._memories(sorted(ids)):
                 if not isinstance(memory, Memory):
                     self._remove(memory)
-                elif memory.status is Status.LIVE and pages.has_file(memory):
-                    self._put(self.folder / pages.FOLDER / pages.file_name(memory.id), pages.file_of(memory))
-                else:
+                elif memory.status is not Status.LIVE or not pages.has_file(memory):
                     self._remove(memory.id)
+                elif self._may_write(path := self.folder / pages.FOLDER / pages.file_name(memory.id)):
+                    new[path] = pages.file_of(memory).encode()
+                if len(new) >= _AT_ONCE:
+                    replace_all(new)
+                    new = {}
+            replace_all(new)
             with self._store.reading() as reader:
                 newest = reader.newest(None, None, None, pages.INDEX_LINES)
                 total = reader.totals(Searched()).memories
@@ -178,16 +183,13 @@ class FileMirror:
                     yield memory
         yield from (name.removesuffix(".md") for name in sorted(there) if _OWN_FILE.match(name))
 
-    def _put(self, path: Path, text: str) -> None:
-        if path.exists():
-            old = _text(path)
-            if old == text:
-                return
-            if not pages.is_ours(old):
-                _LOG.warning("%s was changed by hand and is kept; memory_import reads it back", path.name)
-                return
+    def _may_write(self, path: Path) -> bool:
+        """Makes the folder of the files, and returns whether a file is not there or as we wrote it."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        secure_write(path, text.encode())
+        if not path.exists() or pages.is_ours(_text(path)):
+            return True
+        _LOG.warning("%s was changed by hand and is kept; memory_import reads it back", path.name)
+        return False
 
     def _put_index(self, text: str, *, empty: bool) -> None:
         path, beside = self.folder / pages.INDEX_NAME, self.folder / pages.BESIDE_NAME
@@ -196,7 +198,7 @@ class FileMirror:
         edited = path.exists() and not pages.index_is_ours(_text(path))
         target = beside if edited else path
         if not target.exists() or _text(target) != text:
-            secure_write(target, text.encode())
+            replace_all({target: text.encode()})
         if not edited:
             beside.unlink(missing_ok=True)
 
