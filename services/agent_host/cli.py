@@ -1,4 +1,4 @@
-"""The command line: `agent-host chat`, `ask`, `check`, `doctor`, `receipts list|show|verify`, and `call_commands`.
+"""The command line: `agent-host chat|ask|check|doctor|install`, `receipts list|show|verify`, and `call_commands`.
 
 Exit status: 0 done, 1 the turn failed or a chain does not verify (the verifier's own status for `receipts verify`),
 2 the command, the settings or the files are off, 130 cancelled.
@@ -124,6 +124,19 @@ def doctor(home: HomeOption = None, as_json: JsonOption = False) -> int:
 
     settings = settings_of(home)
     return run_command(lambda: run_doctor(settings, os.environ, as_json=as_json))
+
+
+@app.command()
+def install(
+    client: Annotated[str, typer.Argument(help="claude-desktop or cursor.")],
+    server: Annotated[list[str] | None, typer.Option("--server", help="A server, repeatable.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the configuration, write nothing.")] = False,
+    home: HomeOption = None,
+) -> int:
+    """Put memory, calendar and notes into another program's configuration, and keep what is there."""
+    from agent_host.gateways.install import install as run_install
+
+    return run_install(settings_of(home), os.environ, client, server or (), dry_run=dry_run)
 
 
 @receipts.command("list")
