@@ -41,8 +41,11 @@ if TYPE_CHECKING:
 PRELOADED = (
     "anyio._backends._asyncio",
     "fastmcp.server.context",
+    "fastmcp.server.middleware.dereference",
+    "fastmcp.server.providers.prefab_synthesis",
     "fastmcp.server.server",
     "fastmcp.server.sessions",
+    "fastmcp.server.transforms.catalog",
     "griffe",
     "jsonref",
     "key_value.aio.adapters.pydantic",
