@@ -54,9 +54,8 @@ def test_the_commands_that_are_written_run(person: Path) -> None:
         assert "0.1.0" in subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
-def test_a_first_installation_makes_the_file_and_says_what_it_wrote(
-    person: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("person")
+def test_a_first_installation_makes_the_file_and_says_what_it_wrote(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["install", "claude-desktop", "--server", "memory"]) == 0
 
     path = config()
@@ -64,7 +63,8 @@ def test_a_first_installation_makes_the_file_and_says_what_it_wrote(
     assert capsys.readouterr().out == f"Wrote memory into {path}. Restart the program to use them.\n"
 
 
-def test_what_is_there_stays_and_the_file_as_it_was_is_kept(person: Path) -> None:
+@pytest.mark.usefixtures("person")
+def test_what_is_there_stays_and_the_file_as_it_was_is_kept() -> None:
     path = config()
     path.parent.mkdir(parents=True)
     servers = '{"files": {"command": "npx"}, "memory": {"command": "npx", "args": ["x"]}}'
