@@ -235,9 +235,11 @@ def open_provider(settings: Settings, told: HostSettings) -> tuple[Provider, Cal
     else:
         from agent_host.providers.anthropic.provider import AnthropicProvider
 
-        provider = AnthropicProvider(
+        claude = AnthropicProvider(
             model=told.model, api_key=told.api_key or "", base_url=told.base_url, timeout_s=told.llm_timeout_s
         )
+        claude.warm_up()
+        provider = claude
     return provider, lambda usage: cost_micro_usd(told.provider, told.model, usage)
 
 

@@ -1,4 +1,4 @@
-"""The commands about calls: `agent-host review list|accept|amend|reject`, `replay`, `reveal`, `forget`, `watch`."""
+"""The commands about calls: `agent-host decide`, `review …`, `replay`, `reveal`, `forget`, `watch`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,20 @@ CallArgument = Annotated[str, typer.Argument(help="A call's id (c_…).")]
 OwnerArgument = Annotated[str, typer.Argument(help="The id of a call (c_…), a turn (t_…) or a review (r_…).")]
 ReviewerOption = Annotated[str, typer.Option("--as", help="Who says so, as the ledger will have it.")]
 CommentOption = Annotated[str, typer.Option("--comment", help="Why; the ledger has a commitment to it only.")]
+
+
+@calls.command()
+def decide(
+    spec: Annotated[Path, typer.Argument(help="A spec as a YAML file.")],
+    values: Annotated[str, typer.Argument(metavar="INPUT", help="Its input, as a JSON object.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Make one constrained call under a spec; status 1 when its default stands."""
+    from agent_host.gateways.decide import decide as run_decide
+
+    settings = settings_of(home)
+    return run_command(lambda: run_decide(settings, os.environ, spec, values, as_json=as_json))
 
 
 @calls.command()

@@ -12,10 +12,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from agent_host.errors import ProviderRefusedError
 from agent_host.providers.anthropic import AnthropicProvider
 from agent_host.providers.offline.provider import OfflineProvider
 from agent_host.providers.protocol import (
     Identity,
+    JsonValue,
     Message,
     ModelReply,
     ModelRequest,
@@ -129,6 +131,21 @@ async def test_no_tool_is_asked_for_when_tools_are_off_or_none_is_offered(provid
         _, reply = await _ask(provider, request)
         assert reply.tool_uses == ()
         assert reply.stop_reason != "tool_use"
+
+
+async def test_a_request_for_a_value_of_a_schema_ends_in_words_or_in_a_refusal(provider: Provider) -> None:
+    closed: dict[str, JsonValue] = {
+        "type": "object",
+        "properties": {"mood": {"type": "string"}},
+        "additionalProperties": False,
+    }
+    request = replace(REQUEST, tools=(), tool_choice="none", output_schema=closed)
+    try:
+        deltas, reply = await _ask(provider, request)
+    except ProviderRefusedError:
+        return
+    assert "".join(deltas) == reply.text
+    assert reply.tool_uses == ()
 
 
 async def test_the_reply_says_which_model_answered_why_it_ended_and_what_it_counted(provider: Provider) -> None:

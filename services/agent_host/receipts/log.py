@@ -73,7 +73,11 @@ class ReceiptLog:
         async with self._spooling:
             if len(self._spool) and not await self._drain():
                 raise WriterUnavailableError(self._away or "The receipt writer does not answer.")
-        entry = await self._writer.append_decision(draft)
+        try:
+            entry = await self._writer.append_decision(draft)
+        except WriterUnavailableError:  # it may be recorded all the same: asked again, an append says so
+            await self._ensure_writer()
+            entry = await self._writer.append_decision(draft)
         self._entry_ids[draft.call_id] = entry.id
         self._keep(*openings)
         return entry.id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -23,17 +24,17 @@ COMMANDS = "".join(re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)).splitl
 
 
 def block(language: str, number: int = 0) -> str:
-    found: list[str] = re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
     return found[number]
 
 
-def run(folder: Path, line: str) -> str:
+def run(folder: Path, line: str, status: int = 0) -> str:
     program, *words = shlex.split(line)
     environ = {"PROMETHEUS_HOME": str(folder / "home"), "PATH": str(BIN)}
     done = subprocess.run(
         [BIN / program, *words], env=environ, cwd=folder, capture_output=True, text=True, check=False, timeout=50
     )
-    assert (done.returncode, done.stderr) == (0, ""), line
+    assert (done.returncode, done.stderr) == (status, ""), line
     return done.stdout
 
 
@@ -41,6 +42,8 @@ def run(folder: Path, line: str) -> str:
 def test_the_page_can_be_followed_from_its_spec_to_the_end(tmp_path: Path) -> None:
     (tmp_path / "mood-reader.yaml").write_text(block("yaml"))
     (tmp_path / "ask.py").write_text(block("python"))
+    default, state, *_ = run(tmp_path, block("sh status=1").strip(), status=1).splitlines()
+    assert (json.loads(default)["mood"], state.split()[0][:8]) == ("unknown", "fallback")
     first, *others = COMMANDS
     call_id, state, mood = run(tmp_path, first).split()
     assert (state.startswith("fallback"), mood) == (True, "unknown")

@@ -1,4 +1,4 @@
-"""`agent-host review`, `replay`, `reveal`, `forget` before a real writer, as a person meets them; error paths too."""
+"""`agent-host decide`, `review`, `replay`, `reveal`, `forget`, as a person meets them, before a real writer."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ import pytest_asyncio
 from agent_host.app import open_calls, open_desk
 from agent_host.constrained import Decision, run_constrained_ai
 from agent_host.errors import HomeInUseError, UsageError
+from agent_host.gateways.decide import decide
 from agent_host.gateways.openings import forget, reveal
 from agent_host.gateways.replay import replay_call
 from agent_host.gateways.review import give_verdict, list_reviews, ruling_of
 from agent_host.gateways.watch import watch_chain
 from agent_host.providers.protocol import Identity, JsonValue
 from service_runtime.settings import Settings, load_settings
-from tests.agent_host.constrained.parts import MESSAGE, sure_spec
+from tests.agent_host.constrained.parts import MESSAGE, spec, sure_spec
 from tests.receipt_writer.parts import running, verified
 
 UNSURE: JsonValue = {"mood": "glad", "note": "", "confidence": 10}
@@ -89,6 +90,27 @@ async def test_a_verdict_without_a_writer_is_kept_and_recorded_with_the_next(
         f"review 1 signed, of {first.call_id}",
         f"review 2 signed, of {second.call_id}",
     ]
+
+
+async def test_a_spec_in_a_file_is_called_without_python(
+    place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec_file = tmp_path / "mood.json"  # JSON is YAML
+    spec_file.write_text(json.dumps({**spec().as_json(), "model_identity": None}))
+    status = await decide(place.settings, place.environ, spec_file, json.dumps(MESSAGE), as_json=False)
+    output, line, reason = capsys.readouterr().out.splitlines()
+    assert (status, json.loads(output)) == (1, {"mood": "unknown", "note": ""})
+    assert line.endswith(" | decision 1 signed")
+    assert reason.startswith("The model's output was refused: ")  # rules read no moods
+
+    await decide(place.settings, place.environ, spec_file, json.dumps(MESSAGE), as_json=True)
+    assert json.loads(capsys.readouterr().out)["entry_id"] == 2
+    for bad, why in (("{", "The input cannot be used: the input is not one JSON"), ("[]", "must be a JSON object")):
+        with pytest.raises(UsageError, match=why):
+            await decide(place.settings, place.environ, spec_file, bad, as_json=False)
+    with pytest.raises(UsageError, match="lacks the field 'message'"):
+        await decide(place.settings, place.environ, spec_file, "{}", as_json=False)
+    assert len(verified(place.ledger, "L12")) == 2
 
 
 async def test_an_opening_is_revealed_with_its_key_and_forgotten_for_good(

@@ -93,6 +93,32 @@ async def test_what_waited_is_sent_first_and_in_order_when_the_writer_returns(se
     assert len(Spool(setup.folder / "spool.jsonl")) == 0
 
 
+async def test_a_decision_that_must_be_signed_is_asked_for_again_when_the_answer_was_lost(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, lost = setup.writer.append_decision, [True]
+
+    async def lose_the_first_answer(draft: DecisionDraft) -> StoredEntry:
+        entry = await append(draft)
+        if lost.pop():
+            lost.append(False)
+            raise WriterUnavailableError("The answer was lost.")
+        return entry
+
+    monkeypatch.setattr(setup.writer, "append_decision", lose_the_first_answer)
+    assert await setup.log.sign_decision(DECISION, (_opening("c_1"),)) == 1
+    assert len(setup.writer.decisions) == 1
+    assert setup.openings.find("c_1", "inputHash") is not None
+
+
+async def test_a_decision_that_must_be_signed_waits_in_no_spool(setup: Setup) -> None:
+    setup.writer.away = True
+    with pytest.raises(WriterUnavailableError):
+        await setup.log.sign_decision(DECISION, (_opening("c_1"),))
+    assert len(setup.spool) == 0
+    assert setup.openings.find("c_1", "inputHash") is None
+
+
 async def test_what_is_queued_while_others_are_sent_is_not_lost(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
     setup.writer.away = True
     for number in (1, 2):

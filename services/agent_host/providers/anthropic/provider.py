@@ -96,6 +96,10 @@ class AnthropicProvider:
         self._keep(prompt, message, reply)
         yield reply
 
+    def warm_up(self) -> None:
+        """Imports the SDK (2-3 s of CPU), which the deadline of a first short call should not have to pay for."""
+        import_module("agent_host.providers.anthropic.sdk")
+
     async def close(self) -> None:
         """Closes the connections; safe to call twice."""
         client, self._client = self._client, None

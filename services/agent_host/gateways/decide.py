@@ -1,0 +1,56 @@
+"""`agent-host decide`: one constrained call under a spec from a file, without a line of Python."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from pathlib import Path
+
+from agent_host.app import open_calls, open_desk
+from agent_host.constrained import Decision, load_spec, run_constrained_ai
+from agent_host.constrained.output import OutputError, parse_output
+from agent_host.errors import UsageError, WriterUnavailableError
+from agent_host.gateways.screen import printable
+from service_runtime.settings import Settings
+
+
+async def decide(
+    settings: Settings, environ: Mapping[str, str], spec_file: Path, raw_input: str, *, as_json: bool
+) -> int:
+    """Prints the decision; returns 0 when its output is a model's or a reviewer's, 1 when the spec's default stands.
+
+    Without a writer the entry waits in the spool.
+
+    Raises:
+        SpecError, UsageError: the spec or the input cannot be used; nothing was called.
+        NoDecisionError: the spec says `raise`, and there is no output.
+        HomeInUseError, ConfigurationError: calls cannot be made on this home.
+    """
+    try:
+        values = parse_output(raw_input)
+    except OutputError as error:
+        raise UsageError(f"The input cannot be used: {str(error).replace('output', 'input')}.") from error
+    if not isinstance(values, Mapping):
+        raise UsageError("The input must be a JSON object with the fields of the spec's input_schema.")
+    async with AsyncExitStack() as resources:
+        desk = open_desk(settings, environ, resources)
+        options = open_calls(settings, desk, resources)
+        spec = load_spec(spec_file, options.provider.identity if options.provider else None)
+        try:
+            await desk.link.connect()
+        except WriterUnavailableError as error:
+            sys.stderr.write(f"{error}\n")
+        decision = await run_constrained_ai(spec, values, options)
+    sys.stdout.write((json.dumps(asdict(decision), ensure_ascii=False) if as_json else _text(decision)) + "\n")
+    return 0 if decision.is_models else 1
+
+
+def _text(decision: Decision) -> str:
+    signed = "unsigned, queued" if decision.entry_id is None else f"decision {decision.entry_id} signed"
+    lines = [json.dumps(decision.output, ensure_ascii=False), f"{decision.exit_state} | {decision.call_id} | {signed}"]
+    if decision.reason:
+        lines.append(decision.reason + (" It waits for a review." if decision.awaits_review else ""))
+    return printable("\n".join(lines))
