@@ -140,18 +140,15 @@ function remember(make) {
   const made = new Map();
   return (name) => {
     if (made.size > MAX_KEYS_LISTED) made.clear();
-    if (!made.has(name)) made.set(name, make(name));
-    return made.get(name);
+    return made.get(name) ?? made.set(name, make(name)).get(name);
   };
 }
 
-/** The milliseconds since 1970 of a minute such as 2026-11-30T09:41; NaN when the calendar has none such. */
+/** The milliseconds since 1970 of a minute or an instant; NaN for the 30th of February and for 25 o'clock (RF-9). */
 const msOfMinute = remember((minute) => {
   const ms = Date.parse(`${minute}:00.000Z`);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(minute) ? ms : NaN;
 });
-
-/** The milliseconds since 1970 of an instant; NaN for the 30th of February and for 25 o'clock (RF-9). */
 const msOf = (instant) => msOfMinute(instant.slice(0, 16)) + Number(instant.slice(17, 19) + instant.slice(20, 23));
 
 /** Reads one line without its line break; null when, judged alone, it breaks RF-1 to RF-11. */
@@ -197,11 +194,9 @@ function hasLongString(line) {
   return strings.some((text) => text.length > limit && text.replace(new RegExp(ESCAPE, 'g'), 'x').length > limit);
 }
 
-/**
- * Whether the bytes are one canonical JSON value, at most 32 deep (RF-2 to RF-5). Strings are emptied first, so that
+/** Whether the bytes are one canonical JSON value, at most 32 deep (RF-2 to RF-5). Strings are emptied first, so that
  * brackets inside them mislead nobody; then the innermost arrays and objects fold into `null` until a scalar is left.
- * Repeated and misplaced members pass here: the schema refuses them.
- */
+ * Repeated and misplaced members pass here: the schema refuses them. */
 function isCanonicalJson(line) {
   let [skeleton, before] = [line.replace(QUOTED, '"$1$2'), ''];
   for (let depth = 0; depth < MAX_DEPTH && skeleton !== before; depth += 1) {
@@ -222,26 +217,17 @@ export function diagnose(line, layer) {
 
 // --- Signatures (RF-13, RF-14): Ed25519 without the cofactor, after byte checks that make all libraries agree.
 
-const hexOf = (number) => number.toString(16).padStart(64, '0');
+const littleEndian = (bytes) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
 const P = 2n ** 255n - 19n;
 const L = 2n ** 252n + 27742317777372353535851937790883648493n;
-const OF_ORDER_8 = '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05';
-const EIGHTH = BigInt(`0x${numberIn(Buffer.from(OF_ORDER_8, 'hex'))}`);
-const LOW_ORDER_Y = [0n, 1n, P - 1n, EIGHTH, P - EIGHTH].map(hexOf); // with either sign; y = p, p + 1 are not canonical
-const [P_HEX, L_HEX] = [hexOf(P), hexOf(L)]; // hex of one length is ordered as the numbers are
+const EIGHTH = littleEndian(Buffer.from('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05', 'hex'));
+const LOW_ORDER_Y = [0n, 1n, P - 1n, EIGHTH, P - EIGHTH]; // with either sign; y = p and p + 1 are not canonical anyway
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex'); // RFC 8410: what stands before the 32 bytes of a key
-
-/** The number that 32 little-endian bytes stand for, without its `sign` bit when there is one; as hex. */
-function numberIn(bytes, sign = 0) {
-  const turned = Buffer.from(bytes).reverse();
-  turned[0] &= ~sign;
-  return turned.toString('hex');
-}
 
 /** Whether 32 bytes can stand for a point: y canonical and not of low order. */
 function isPoint(bytes) {
-  const y = numberIn(bytes, 0x80);
-  return y < P_HEX && !LOW_ORDER_Y.includes(y);
+  const y = littleEndian(bytes) & (2n ** 255n - 1n);
+  return y < P && !LOW_ORDER_Y.includes(y);
 }
 
 const keyObject = remember((key) => // OpenSSL's form of a key
@@ -249,7 +235,7 @@ const keyObject = remember((key) => // OpenSSL's form of a key
 
 /** Whether a signature verifies: lengths, A and R canonical and not of low order, S < L, then the equation. */
 export function ed25519Holds(key, message, signature) {
-  if (key.length !== 32 || signature.length !== 64 || numberIn(signature.subarray(32)) >= L_HEX) return false;
+  if (key.length !== 32 || signature.length !== 64 || littleEndian(signature.subarray(32)) >= L) return false;
   if (!isPoint(key) || !isPoint(signature.subarray(0, 32))) return false;
   return crypto.verify(null, message, keyObject(key.toString('latin1')), signature);
 }
@@ -259,12 +245,9 @@ export function ed25519Holds(key, message, signature) {
 // whether any came from outside (`anchored`); its checkpoints; the sizes where tree, time and head are to be noted.
 
 const [bytesOf, scratch] = [(base64) => Buffer.from(base64, 'base64'), Buffer.allocUnsafe(BUFFER_BYTES)];
-
 /** The bytes of a latin1 string, which stand until the next such call. */
-function bytesIn(text) {
-  if (text.length > scratch.length) return Buffer.from(text, 'latin1');
-  return scratch.subarray(0, scratch.write(text, 'latin1'));
-}
+const bytesIn = (text) => (text.length > scratch.length ? Buffer.from(text, 'latin1')
+  : scratch.subarray(0, scratch.write(text, 'latin1')));
 
 /** SHA-256 of bytes, in a buffer or a latin1 string, as hex or as such a string. Node 20 has a quicker way. */
 function sha256(data, encoding = 'hex') {
@@ -274,7 +257,6 @@ function sha256(data, encoding = 'hex') {
 
 /** Whether a key of the policy is for that use, at that id or size of a checkpoint (RF-18). */
 const maySign = (key, use, id) => key.use === use && key.fromId <= id && (key.toId === null || id <= key.toId);
-
 /** The imagined entry before id 1 (RF-10); without an origin its hash is unknown. */
 const genesis = (origin) => ({ id: 0, ms: 0, hash: origin && sha256(`prometheus-receipts genesis v1\n${origin}\n`) });
 
@@ -284,17 +266,15 @@ function paeHolds(type, body, key, signature) {
   return ed25519Holds(bytesOf(key), message, bytesOf(signature));
 }
 
-const KEY_EVENT = 'application/vnd.prometheus.key-event+json;layer=L3;form=v2';
-
 /** Whether the attestation holds, which binds layer, form, time and body; in a key event those of its keys too. */
 function isSigned({ key, signature, form, signed, body }, layer) {
   const type = `application/vnd.prometheus.receipt+json;layer=${layer};form=${form};signedAt=${signed}`;
   if (!paeHolds(type, body, key, signature)) return false;
   if (layer !== 'L3') return true;
-  const event = JSON.parse(body);
+  const [event, kind] = [JSON.parse(body), 'application/vnd.prometheus.key-event+json;layer=L3;form=v2'];
   const said = `${body.split(/,"(?:previous|public)KeySignature":"/, 1)[0]}}`;
   const named = [[event.previousKey, event.previousKeySignature], [event.publicKey, event.publicKeySignature]];
-  return named.every(([by, proof]) => !proof || paeHolds(KEY_EVENT, said, by, proof));
+  return named.every(([by, proof]) => !proof || paeHolds(kind, said, by, proof));
 }
 
 const CHECKS = { // what a page calls a check, and when it holds
@@ -332,10 +312,8 @@ function ringAfter(ring, { event, use, publicKey, previousKey, chains }, chain) 
 
 const node = (left, right) => sha256(`\x01${left}${right}`, 'latin1');
 
-/**
- * Adds a leaf or subtree to the complete subtrees, `[height, hash]` from left to right, of an RFC 6962 tree (RF-16).
- * `end` is where a block's subtree ends among all leaves: only what begins aligned there may be paired.
- */
+/** Adds a leaf or subtree to the complete subtrees, `[height, hash]` from left to right, of an RFC 6962 tree (RF-16).
+ * `end` is where a block's subtree ends among all leaves: only what begins aligned there may be paired. */
 export function grow(tree, hash, height = 0, end = 0) {
   for (; tree.at(-1)?.[0] === height && end % 2 ** (height + 1) === 0; height += 1) hash = node(tree.pop()[1], hash);
   tree.push([height, hash]);
@@ -406,10 +384,8 @@ function join(found, block) {
   }
   for (const [check, n] of Object.entries(block.faults)) count(found.faults, check, n);
   found.tree = joined(block.tree);
-  found.lines += block.lines;
-  found.entries += block.entries;
-  found.bad ??= block.bad;
-  found.first ??= block.first;
+  [found.lines, found.entries] = [found.lines + block.lines, found.entries + block.entries];
+  [found.bad, found.first] = [found.bad ?? block.bad, found.first ?? block.first];
   found.last = block.last ?? found.last;
 }
 
@@ -491,10 +467,10 @@ function findFork(file, copy) {
   const twins = readLines(copy);
   let id = 0;
   for (const line of readLines(file)) {
-    const twin = twins.next();
+    const { done, value } = twins.next();
     id += 1;
-    if (twin.done) return null;
-    if (twin.value !== line) return twins.return(id).value;
+    if (done) return null;
+    if (value !== line) return twins.return(id).value;
   }
   return twins.return(null).value;
 }
@@ -522,20 +498,15 @@ function expect(holds, sentence) {
   if (!holds) throw new UsageError(sentence);
 }
 
-/** Refuses what is no regular file: a pipe would be read once only, and look empty the second time. */
-function expectFile(place) {
+const MAX_SIGNATURES = 16; // of a checkpoint by one key
+const BOUNDS = { policy: 1 << 20, checkpoint: 64 << 10, proof: 256 << 10, state: 66 << 10 };
+
+/** Refuses what is no regular file (a pipe would be read only once), or larger than anything of its kind can be. */
+function expectFile(place, kind = '') {
   const stat = fs.statSync(place);
   expect(stat.isFile(), `${place} is not a regular file; save it to one first.`);
-  return stat;
-}
-
-const [KIB, MAX_SIGNATURES] = [1024, 16];
-const BOUNDS = { policy: 1024 * KIB, checkpoint: 64 * KIB, proof: 256 * KIB, state: 66 * KIB };
-
-/** Refuses what is no regular file, or larger than anything of its kind can be. */
-function expectSmall(place, kind) {
-  const { size } = expectFile(place);
-  expect(size <= BOUNDS[kind], `${place} has ${size} bytes; a ${kind} has at most ${BOUNDS[kind]}.`);
+  const fits = !kind || stat.size <= BOUNDS[kind];
+  expect(fits, `${place} has ${stat.size} bytes; a ${kind} has at most ${BOUNDS[kind]}.`);
 }
 
 /** Text from outside as it may be printed, and a list of such. */
@@ -544,7 +515,7 @@ const listed = (names) => names.map(printable).sort().join(', ');
 
 /** Reads a policy's origin, chain, tenant and keys; throws UsageError for anything but exactly a policy. */
 function readPolicy(file) {
-  expectSmall(file, 'policy');
+  expectFile(file, 'policy');
   const sorted = (members) => Object.fromEntries(Object.entries(members).sort());
   const [text, string] = [fs.readFileSync(file, 'utf8'), /"(?:[^"\\]|\\.)*"(\s*:)?/g];
   let [policy, keys] = [{}, []];
@@ -607,10 +578,8 @@ function addCheckpoint(task, file, note) {
 
 /** The keys a key log starts from: a policy's ranges for entries are about its own chain (RF-29). */
 const endless = (ring) => ring.map((key) => (key.use === 'entry' ? { ...key, fromId: 1, toId: null } : key));
-
 /** The origin of the key log beside a chain, '' without an origin. */
 const keyLogOf = ({ origin }) => origin.replace(/\/.*\//, '/keys/');
-
 /** The name of a layer's chain; empty when the layer is not known. */
 const chainOf = (layer) => Object.keys(LAYERS).find((name) => LAYERS[name] === layer) ?? '';
 
@@ -680,10 +649,8 @@ before the first anchor, or (without a checkpoint) that nothing was cut from the
 const fact = (label, words) => label.padEnd(18) + words;
 const marked = (label, ok, words) => fact(label, MARKS[ok] + words);
 
-/**
- * One report: a name that may be printed, its JSON, and its page. Every kind begins with its input or verdict and ends
- * with the notes; between them stands what is its own: members of the JSON, lines of the page, notes.
- */
+/** One report: a name that may be printed, its JSON, and its page. Every kind begins with its input or verdict and ends
+ * with the notes; between them stands what is its own: members of the JSON, lines of the page, notes. */
 function makeReport(kind, task, bytes, { name, id, check, offset }, { members, lines, untold = [], notes = [] }) {
   const [file, where] = [printable(path.basename(task.files[0])), Object.entries({ id, check, offset })];
   const report = { verdict: name, exit: EXITS.indexOf(name), id, check, offset, ...members };
@@ -711,10 +678,8 @@ function makeReport(kind, task, bytes, { name, id, check, offset }, { members, l
   return { name: file, report, text: page.join('\n') };
 }
 
-/**
- * The keys that signed entries or may, the trusted first, with their ranges once a key log has changed these; as lines
- * too; and a note on the first that nobody trusts.
- */
+/** The keys that signed entries or may, the trusted first, with their ranges once a key log has changed these; as lines
+ * too; and a note on the first that nobody trusts. */
 function keysTold({ keys, keyLog, anchored }, counts) {
   const spans = new Map();
   for (const { publicKey, use, fromId, toId } of keys) {
@@ -865,7 +830,7 @@ function judgeAlone(task, line, before, number, offset) {
 
 /** Reads a state.json: its line, whether that is ended, and the entry in it, null when its line is not one. */
 function readState(file) {
-  expectSmall(file, 'state');
+  expectFile(file, 'state');
   const content = readStart(file, MAX_LINE_BYTES + 2);
   const line = content.endsWith('\n') ? content.slice(0, -1) : content;
   return { line, whole: line !== content, entry: readLine(line, 'L1') };
@@ -932,7 +897,7 @@ const PROOF = new RegExp(
 
 /** Reads a C2SP tlog-proof that carries its line; nothing is judged yet. */
 function readProof(file) {
-  expectSmall(file, 'proof');
+  expectFile(file, 'proof');
   const [, extra = '', index, hashes, note = ''] = PROOF.exec(readStart(file, BOUNDS.proof)) ?? [];
   const exact = bytesOf(extra).toString('base64') === extra && NOTE.test(note) && Number(index) < Number(TOP);
   expect(exact, `${file}: it is not a proof of one entry, c2sp.org/tlog-proof@v1 with the line as extra`);
@@ -1039,11 +1004,9 @@ function* identities(file, layer) {
   }
 }
 
-/**
- * The id of the first entry that repeats an identity; null when each is alone, or the layer has none. It keeps 8 bytes
+/** The id of the first entry that repeats an identity; null when each is alone, or the layer has none. It keeps 8 bytes
  * an entry; where two hashes are equal it reads the file once more, to compare what they are hashes of. A turn that was
- * recorded as interrupted may be reported late, once (RF-24).
- */
+ * recorded as interrupted may be reported late, once (RF-24). */
 function findRepeat(file, layer, lines) {
   if (!(layer in IDENTITIES)) return null;
   let [hashes, n] = [new BigUint64Array(lines), 0];
@@ -1138,7 +1101,7 @@ function readInputs(given) {
       inputs[readStart(place, PROOF_TITLE.length) === PROOF_TITLE ? 'proofs' : 'chains'].push(place);
     }
   }
-  inputs.chains.forEach(expectFile);
+  for (const file of inputs.chains) expectFile(file);
   return inputs;
 }
 
@@ -1153,10 +1116,8 @@ function settle(file, asked) {
   return [asked || (LAYERS[/^(.*)[.]jsonl$/s.exec(path.basename(file))?.[1]] ?? ''), '-'];
 }
 
-/**
- * Puts what is judged together with its policy, that of its chain and tenant; where none is, the only policy given is
- * `meant` for it. UsageError when that is for another layer than was asked.
- */
+/** Puts what is judged together with its policy, that of its chain and tenant; where none is, the only policy given is
+ * `meant` for it. UsageError when that is for another layer than was asked. */
 function makeTask(files, [layer, tenant], policies, options, meant) {
   const policy = policies.find((one) => LAYERS[one.chain] === layer && one.tenant === tenant) ??
     (meant && policies.length === 1 ? policies[0] : undefined);
@@ -1210,7 +1171,7 @@ function proofTask(file, policies, options) {
 
 /** Leads every task's keys on by the key log, and gives each chain its checkpoints. */
 async function addEvidence(tasks, chains, options, session) {
-  for (const file of options.checkpoint) expectSmall(file, 'checkpoint');
+  for (const file of options.checkpoint) expectFile(file, 'checkpoint');
   const notes = new Map(options.checkpoint.map((file) => [file, fs.readFileSync(file, 'latin1')]));
   const [log, anchored, groups] = [options.keyLog, tasks.filter((task) => task.anchored), new Map()];
   const rooted = log === undefined || anchored.length;

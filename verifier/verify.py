@@ -150,9 +150,9 @@ LAYERS: dict[str, str] = {}  # layers by chain
 for title, *rows in (re.split(r"\n *", block) for block in re.split(r"\n(?=L)", SCHEMAS.strip())):
     layer_, chain_, *forms = title.split(" ")
     LAYERS[chain_] = layer_
-    GRAMMARS[layer_] = {
-        form.encode(): re.sub("[<>]" if form == forms[-1] else "<[^>]*>", "", " ".join(rows)) for form in forms
-    }
+    for form_ in forms:
+        row_ = re.sub("[<>]" if form_ == forms[-1] else "<[^>]*>", "", " ".join(rows))
+        GRAMMARS.setdefault(layer_, {})[form_.encode()] = row_
 
 
 @lru_cache(MAX_KEYS_LISTED)
@@ -164,13 +164,10 @@ def grammar_of(layer: str, form: bytes, *, in_a_row: bool = False) -> re.Pattern
     row = GRAMMARS.get(layer, {}).get(form)
     if row is None:
         return None
-    fields, ending = rf"\{{{compile_fields(row)}", ATTESTATION.replace("FORM", form.decode())
-    if not in_a_row:
-        return re.compile((fields + ending).encode())
-    rows = rf"(({fields}){ending})\n".replace(f"<link>{HEX_64}", "<link>.{64}").replace(
-        f"<hash>{HEX_64}", "<hash>.{64}"
-    )
-    return re.compile(rows.encode(), re.DOTALL)
+    line = rf"(\{{{compile_fields(row)}){ATTESTATION.replace('FORM', form.decode())}"
+    for name in ("<link>", "<hash>") if in_a_row else ():
+        line = line.replace(name + HEX_64, name + ".{64}")
+    return re.compile((rf"({line})\n" if in_a_row else line).encode(), re.DOTALL)
 
 
 CHAINS = {layer: chain for chain, layer in LAYERS.items()}
@@ -214,11 +211,11 @@ def read_line(line: bytes, layer: str) -> Entry | None:
     match = grammar.fullmatch(line) if grammar and len(line) <= MAX_LINE_BYTES else None
     if match is None or not is_utf8(line) or has_long_string(line):
         return None
-    number, ms, iso, link, tenant, own_hash, key, signature, signed, form = match.groups(b"-")
+    opened, number, ms, iso, link, tenant, own_hash, key, signature, signed, form = match.groups(b"-")
     at_ms = int(ms)
     if ms_of(iso) != at_ms or (signed != iso and ms_of(signed) is None):
         return None
-    body = line[: match.start("hash") - len(',"hash":"')] + b"}"  # RF-7
+    body = opened + b"}"  # RF-7
     if layer == "L3" and not is_key_event(body):
         return None
     return Entry(int(number), at_ms, iso, link, tenant, own_hash, key, signature, signed, form, body)
@@ -458,32 +455,21 @@ def is_trusted(case: Case, key: bytes, *ids: int) -> bool:
     return not case.anchored or any(all(map(known.covers, ids)) for known in case.keys.of(key, "entry"))
 
 
-CHECKS: dict[str, tuple[str, Callable[[Any, Entry | None, Case], bool]]] = {  # what a page calls it, when all rows hold
-    "id": (
-        "Ids contiguous",
-        lambda rows, before, _: not before or [*rows.id] == [*range(before.id + 1, before.id + len(rows.id) + 1)],
+CHECKS: dict[str, Callable[[Any, Entry | None, Case], bool]] = {  # whether all rows hold
+    "id": lambda rows, before, _: not before or [*rows.id] == [*range(before.id + 1, before.id + len(rows.id) + 1)],
+    "link": lambda rows, before, _: (
+        rows.link[1:] == rows.hash[:-1] and (not before or before.hash in (rows.link[0], b""))
     ),
-    "link": (
-        "Hash chain",  # or to the origin, where that is known
-        lambda rows, before, _: rows.link[1:] == rows.hash[:-1] and (not before or before.hash in (rows.link[0], b"")),
-    ),
-    "tenant": ("One tenant", lambda rows, _, case: set(rows.tenant) == {case.tenant}),
-    "hash": ("Body hashes", lambda rows, *_: [hex_of(body) for body in rows.body] == [*rows.hash]),
-    "time": (
-        "Timestamps",
-        lambda rows, before, _: [*rows.ms] == sorted(rows.ms) and (not before or rows.ms[0] >= before.ms),
-    ),
-    "key": (
-        "Trust anchor",
-        lambda rows, _, case: all(is_trusted(case, key, rows.id[0], rows.id[-1]) for key in set(rows.key)),
-    ),
-    "signature": (
-        "Signatures",
-        lambda rows, _, case: (
-            case.options.level == "chain" or all(is_signed(row, case.layer) for row in zip(*rows[6:], strict=True))
-        ),
+    "tenant": lambda rows, _, case: set(rows.tenant) == {case.tenant},
+    "hash": lambda rows, *_: [hex_of(body) for body in rows.body] == [*rows.hash],
+    "time": lambda rows, before, _: [*rows.ms] == sorted(rows.ms) and (not before or rows.ms[0] >= before.ms),
+    "key": lambda rows, _, case: all(is_trusted(case, key, rows.id[0], rows.id[-1]) for key in set(rows.key)),
+    "signature": lambda rows, _, case: (
+        case.options.level == "chain" or all(is_signed(row, case.layer) for row in zip(*rows[6:], strict=True))
     ),
 }
+PAGE = ("Ids contiguous", "Hash chain", "One tenant", "Body hashes", "Timestamps", "Trust anchor", "Signatures")
+TITLES = dict(zip(CHECKS, PAGE, strict=True))  # what a page calls them
 
 
 def judge_line(line: bytes, before: Entry | None, case: Case) -> tuple[Entry | None, str, Words]:
@@ -493,7 +479,7 @@ def judge_line(line: bytes, before: Entry | None, case: Case) -> tuple[Entry | N
         name, check = diagnose(line, case.layer)
         return None, name, [check]
     rows = Entry._make((member,) for member in entry)
-    failed = [check for check, (_, holds) in CHECKS.items() if not holds(rows, before, case)]
+    failed = [check for check, holds in CHECKS.items() if not holds(rows, before, case)]
     return entry, "FORKED" if before and entry.id == before.id else "TAMPERED", failed
 
 
@@ -662,7 +648,7 @@ def judge_at_once(data: bytes, before: Entry | None, case: Case) -> Findings | N
         and max(sizes) <= MAX_STRING_BYTES
         and list(map(ms_of, rows.iso)) == rows.ms
         and (rows.signed == rows.iso or None not in map(ms_of_minute, {signed[:16] for signed in rows.signed}))
-        and all(check(rows, before, case) for _, check in CHECKS.values())
+        and all(check(rows, before, case) for check in CHECKS.values())
     )
     if not holds:
         return None
@@ -719,10 +705,8 @@ class Reader:
                 data, self.size = rest + piece, self.size + len(piece)
                 if end := data.rfind(b"\n") + 1:
                     size = self.size - (len(data) - end) - self.offset
-                    carries = carried or size != end  # an endless line is not to be read again whole
-                    block = Block(
-                        self.number, self.offset, self.previous, data[:end] if carries else None, self.path, size
-                    )
+                    lines = data[:end] if carried or size != end else None  # no endless line is read again whole
+                    block = Block(self.number, self.offset, self.previous, lines, self.path, size)
                     self.number, self.offset = self.number + data.count(b"\n"), self.offset + size
                     self.previous = data[data.rfind(b"\n", 0, end - 1) + 1 : end - 1]
                     yield block
@@ -1042,9 +1026,9 @@ def checks_told(case: Case, checks: Sequence[str], faults: Counter[str], entries
     """Give a line a check: how many entries hold."""
     skipped = {"key": not case.anchored, "signature": case.options.level == "chain"}
     return [
-        marked(CHECKS[check][0], None, "not checked")
+        marked(TITLES[check], None, "not checked")
         if skipped.get(check)
-        else marked(CHECKS[check][0], not faults[check] if entries else None, f"{entries - faults[check]}/{entries}")
+        else marked(TITLES[check], not faults[check] if entries else None, f"{entries - faults[check]}/{entries}")
         for check in checks
     ]
 
@@ -1150,14 +1134,11 @@ def report_chain(judged: Judged) -> Report:
 
 def chain_notes(judged: Judged) -> Notes:
     """Say what a person must know of how a chain, its tail and its copies were read."""
-    case, chain, sound = judged.case, judged.copies[0], judged.sound
+    case, chain, sound, early = judged.case, judged.copies[0], judged.sound, judged.case.options.stop_early
     torn, lines, least, other = chain.torn_bytes, chain.lines, case.options.min_entries, other_chain(case, chain.bad)
     compared = "not compared" if not sound else f"they differ at id {judged.fork}" if judged.fork else "they agree"
     notes = [
-        (
-            case.options.stop_early and not sound,
-            "Judging stopped at the first bad line; what follows it was not read.",
-        ),
+        (early and not sound, "Judging stopped at the first bad line; what follows it was not read."),
         (torn, f"{torn} bytes after the last line break are a torn tail, not judged."),
         (not lines, "This chain is empty: nothing was checked."),
         (judged.verdict.check == "min-entries", f"{lines} entries, at least {least} were asked for."),
@@ -1174,9 +1155,8 @@ def chain_notes(judged: Judged) -> Notes:
 # --- An entry that stands alone: in a state, or in a proof.
 
 Note = tuple[object, str]  # what must hold for it to be said
-Alone = tuple[
-    Entry | None, Verdict | None, dict[str, Any], Words, Note
-]  # with the verdict when it fails, JSON and page
+# With the verdict when it fails, JSON and page.
+Alone = tuple[Entry | None, Verdict | None, dict[str, Any], Words, Note]
 
 
 def judge_alone(case: Case, line: bytes, before: Entry | None, number: int | None, offset: int | None) -> Alone:
@@ -1331,11 +1311,10 @@ def report_proof(proof: Proof, case: Case) -> Report:
         "checkpoint": {"size": size, "rootHash": root.hex(), "ok": signed or None},
         "inclusion": leads,
     }
+    by = "by a trusted key" if signed else "not checked"
     path = f"{len(proof.path)} hashes {'lead' if leads else 'do not lead'} to its root\n"
     lines += [
-        marked(
-            "Checkpoint", signed or None, f"size {size}, signature {'by a trusted key' if signed else 'not checked'}"
-        ),
+        marked("Checkpoint", signed or None, f"size {size}, signature {by}"),
         marked("Inclusion", leads, f"index {proof.leaf}, {path}"),
         fact("Entry hash", members["entryHash"] or "none"),
         fact("Root hash", f"{root.hex()}\n"),
@@ -1474,9 +1453,8 @@ def spelled(pattern: str, words: str, convert: Callable[[str], Any]) -> Callable
 UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 COUNTS = spelled("[0-9]{1,15}", "a whole number", int)
 CREW = spelled("(?=.{1,15}$)0*(?:[1-9]|[1-5][0-9]|6[0-4])", "a number from 1 to 64", int)
-AGES = spelled(
-    "[0-9]{1,15}[smhd]", "a number and s, m, h or d, such as 24h", lambda text: int(text[:-1]) * UNITS[text[-1]]
-)
+SPAN = "a number and s, m, h or d, such as 24h"
+AGES = spelled("[0-9]{1,15}[smhd]", SPAN, lambda text: int(text[:-1]) * UNITS[text[-1]])
 PATHS = spelled("(?s:.+)", "a path", str)
 KEYS = spelled(BASE64_32, "the base64 of 32 bytes", lambda text: TrustedKey(text.encode(), "entry"))
 
@@ -1486,25 +1464,22 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     raw = argparse.RawDescriptionHelpFormatter
     line = CommandLine("verify.py", description=__doc__, formatter_class=raw, allow_abbrev=False)
     several: dict[str, Any] = {"action": "append", "default": []}
-    line.add_argument(
-        "inputs", metavar="INPUT", nargs="+", type=PATHS, help="a chain, a tlog-proof, a state.json, or their folder"
-    )
-    line.add_argument(
-        "--policy", metavar="FILE", type=PATHS, help="origin and keys you trust, or a folder of policies", **several
-    )
-    line.add_argument("--trusted-key", metavar="BASE64", type=KEYS, help="an entry key to trust", **several)
-    line.add_argument("--key-log", metavar="FILE", type=PATHS, help="the chain keys: leads on from the keys you trust")
-    line.add_argument("--checkpoint", metavar="FILE", type=PATHS, help="a signed tree head to meet", **several)
-    line.add_argument("--min-entries", metavar="N", type=COUNTS, default=0, help="TRUNCATED below so many")
-    line.add_argument("--max-age", metavar="AGE", type=AGES, help="STALE when no checkpoint is as new as 90m, 24h, 7d")
-    line.add_argument("--level", choices=("chain", "full"), default="full", help="chain leaves the signatures out")
-    line.add_argument("--layer", choices=tuple(GRAMMARS), default="", help="when no policy tells it")
-    line.add_argument("--unique", action="store_true", help="also look for ids that repeat; reads the chain once more")
-    line.add_argument("--follow", action="store_true", help="go on while the chain grows, until a signal")
-    line.add_argument("--stop-early", action="store_true", help="stop at the first bad line")
-    line.add_argument("--workers", metavar="N", type=CREW, default=0, help="processes; else one a core")
-    line.add_argument("--json", action="store_true", help="print one JSON object")
-    line.add_argument("--version", action="version", version=banner())
+    add = line.add_argument
+    add("inputs", metavar="INPUT", nargs="+", type=PATHS, help="a chain, a tlog-proof, a state.json, or their folder")
+    add("--policy", metavar="FILE", type=PATHS, help="origin and keys you trust, or a folder of policies", **several)
+    add("--trusted-key", metavar="BASE64", type=KEYS, help="an entry key to trust", **several)
+    add("--key-log", metavar="FILE", type=PATHS, help="the chain keys: leads on from the keys you trust")
+    add("--checkpoint", metavar="FILE", type=PATHS, help="a signed tree head to meet", **several)
+    add("--min-entries", metavar="N", type=COUNTS, default=0, help="TRUNCATED below so many")
+    add("--max-age", metavar="AGE", type=AGES, help="STALE when no checkpoint is as new as 90m, 24h, 7d")
+    add("--level", choices=("chain", "full"), default="full", help="chain leaves the signatures out")
+    add("--layer", choices=tuple(GRAMMARS), default="", help="when no policy tells it")
+    add("--unique", action="store_true", help="also look for ids that repeat; reads the chain once more")
+    add("--follow", action="store_true", help="go on while the chain grows, until a signal")
+    add("--stop-early", action="store_true", help="stop at the first bad line")
+    add("--workers", metavar="N", type=CREW, default=0, help="processes; else one a core")
+    add("--json", action="store_true", help="print one JSON object")
+    add("--version", action="version", version=banner())
     return line.parse_intermixed_args(arguments)
 
 

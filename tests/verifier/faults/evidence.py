@@ -105,7 +105,7 @@ KEY_LOGS: list[Fault] = [
         "possession is not checked",
         "keylogs/alone-new-signature-by-a-stranger",
         (' and (layer != "L3" or keys_are_held(body))', ""),
-        ("return named.every(([by, proof]) => !proof || paeHolds(KEY_EVENT, said, by, proof));", "return true;"),
+        ("return named.every(([by, proof]) => !proof || paeHolds(kind, said, by, proof));", "return true;"),
     ),
     fault(
         "a signature too few",

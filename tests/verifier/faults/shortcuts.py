@@ -9,13 +9,13 @@ CURVE: list[Fault] = [
         "y may be the prime or more",
         "curve:low-order-key/" + "ee" + "ff" * 30 + "7f",
         ("return y < P and y not in LOW_ORDER_Y", "return y not in LOW_ORDER_Y"),
-        ("return y < P_HEX && !LOW", "return !LOW"),
+        ("return y < P && !LOW", "return !LOW"),
     ),
     fault(
         "points of low order are let through",
         "curve:low-order-key/01" + "00" * 31,
         ("return y < P and y not in LOW_ORDER_Y", "return y < P"),
-        ("return y < P_HEX && !LOW_ORDER_Y.includes(y);", "return y < P_HEX;"),
+        ("return y < P && !LOW_ORDER_Y.includes(y);", "return y < P;"),
     ),
     fault(
         "points of order eight are let through",
