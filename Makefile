@@ -8,7 +8,7 @@ PEERS := tests/node/node_modules/.installed
 SOURCES := services tests evals protos/regenerate.py packaging verifier
 SLOW := not slow and not durability and not fuzz and not stack
 
-.PHONY: chat test check lint types imports protos-fresh unit test-durability test-fuzz test-stack bench \
+.PHONY: chat test check lint types imports protos-fresh unit test-durability test-fuzz test-stack bench bench-peers \
 	protos lock fix clean
 
 chat: $(STAMP)  ## talk with the agent; no key, no account
@@ -64,6 +64,11 @@ test-stack: $(STAMP)  ## the compose stack on a real engine; needs root
 
 bench: $(STAMP)  ## figures, as ratios
 	$(BIN)/python -m evals.bench
+
+bench-peers: $(STAMP)  ## memory servers that people use, to be measured beside ours
+	mkdir -p build/peers
+	cd build/peers && npm install --silent --no-save --no-audit --no-fund @modelcontextprotocol/server-memory@2026.8.31
+	$(PYTHON) -m venv build/peers/mem0 && build/peers/mem0/bin/python -m pip install --quiet mem0ai==2.2.1
 
 protos: $(STAMP)  ## write the generated stubs anew
 	$(BIN)/python protos/regenerate.py

@@ -1,46 +1,43 @@
-"""How well and how fast the memory server finds things: `python -m evals.bench.memory_recall`.
+"""How well the memory server finds what it was told: LoCoMo through the MCP tools.
 
-Recall is measured with LoCoMo (Maharana et al., 2024, arXiv 2402.17753): ten long conversations of two people, each
-turn one memory, one scope a conversation, every question asked through the MCP tool `memory_search`. The data may be
-used to measure but not be passed on (CC BY-NC 4.0), so it is read where it lies; without it that part is left out. The
-peer in the same run is SQLite FTS5 with the words of the question OR-ed, as simple memory servers do.
-
-Speed is measured inside the service, on invented text with the word frequencies of natural language (Zipf).
+LoCoMo (Maharana et al., 2024, arXiv 2402.17753) is ten long conversations of two people. Each turn is one memory, one
+scope a conversation, and every question is asked through `memory_search`: by words, and with the packaged model when
+its extra is installed. The data may be used to measure but not be passed on (CC BY-NC 4.0), so it is read where it
+lies; without it this part is left out. The peer for all of it is SQLite FTS5 with the words of the question OR-ed, as
+simple memory servers do; `memory_peers` are asked on the first conversations alone, or they would take an hour.
 
 Honesty: the weights of the ranking were chosen while looking at these conversations, and the questions share words with
-their evidence. Expect less on facts that are asked for in other words.
+their evidence. `memory_paraphrases` shows the other case.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-import random
+import os
 import re
-import secrets
 import sqlite3
 import statistics
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import accumulate, count
+from itertools import count
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from memory_mcp import intake
-from memory_mcp.memory import MemoryService
-from memory_mcp.search import MemorySearch, Request
+from evals.bench import memory_peers
+from memory_mcp.embedding.background import Meaning
+from memory_mcp.embedding.packaged import load_packaged
+from memory_mcp.errors import EmbeddingError
 from memory_mcp.storage.sqlite import FILE_NAME, open_sqlite
+from memory_mcp.terms import content_terms
 
 LOCOMO = Path(__file__).parents[3] / "shared" / "data" / "locomo10.json"
 ADVERSARIAL = 5
 EVIDENCE = re.compile(r"D\d+:\d+")
-SEED = 7
+PEER_CONVERSATIONS = 2
+_FOUND = 20
 
 
 @dataclass(frozen=True)
@@ -105,41 +102,78 @@ def _turns(conversation: dict[str, Any]) -> Iterator[Turn]:
             yield Turn(turn["dia_id"], session, turn["speaker"], turn["text"] + image, day.isoformat())
 
 
-async def through_the_tools(data: Sequence[Conversation], folder: Path) -> tuple[list[Outcome], int, int]:
-    """Stores every turn and asks every question through the MCP tools of a server.
+@dataclass(frozen=True)
+class Answers:
+    """What the tools gave: the outcomes, and the share of questions without an answer, here and put elsewhere."""
 
-    Returns the outcomes, how many questions came back empty, and how many of as many questions put to another
-    conversation did.
-    """
-    from fastmcp import Client
+    outcomes: list[Outcome]
+    empty: float
+    elsewhere: float
 
-    from memory_mcp.app import build
-    from service_runtime.settings import load_settings
 
-    outcomes, empty, elsewhere = [], 0, 0
-    async with Client(build(load_settings({"PROMETHEUS_HOME": str(folder)}, folder))) as client:
-
-        async def found(question: str, scope: str) -> list[str]:
-            arguments = {"query": question, "scope": scope, "limit": 20}
-            answer = (await client.call_tool("memory_search", arguments)).structured_content or {}
-            return [entry["id"] for entry in answer["entries"]]
-
+async def stored(data: Sequence[Conversation], home: Path) -> dict[str, list[str]]:
+    """Stores every turn through `memory_remember`; returns the turns of each memory by its id."""
+    ids: dict[str, list[str]] = {}
+    async with _client(home) as client:
         for conversation in data:
-            ids: dict[str, list[str]] = {}
             for turn in conversation.turns:
                 arguments = {"body": turn.body, "subject": turn.speaker, "scope": conversation.scope}
                 arguments |= {"happened_at": turn.day, "episode": f"session {turn.session}"}
                 answer = (await client.call_tool("memory_remember", arguments)).structured_content or {}
                 ids.setdefault(answer["memory"]["id"], []).append(turn.id)
-            for question in conversation.questions:
-                turns = [turn for memory in await found(question.text, conversation.scope) for turn in ids[memory]]
-                outcomes.append(Outcome(question, tuple(turns)))
-                empty += not turns
+    return ids
+
+
+async def asked(data: Sequence[Conversation], home: Path, ids: dict[str, list[str]], **settings: str) -> Answers:
+    """Asks every question through `memory_search`, in its own conversation and in another one."""
+    outcomes: list[Outcome] = []
+    empty = elsewhere = 0
+    async with _client(home, **settings) as client:
+
+        async def entries(question: str, scope: str, *, explain: bool = False) -> list[dict[str, Any]]:
+            arguments = {"query": question, "scope": scope, "limit": _FOUND, "explain": explain}
+            answer = (await client.call_tool("memory_search", arguments)).structured_content or {}
+            return list(answer["entries"])
+
+        if settings:
+            first = data[0].turns[0].body
+            while "dense" not in (await entries(first, data[0].scope, explain=True))[0]["parts"]:
+                continue  # the model loads in the background
         for place, conversation in enumerate(data):
             other = data[(place + 1) % len(data)].scope
             for question in conversation.questions:
-                elsewhere += not await found(question.text, other)
-    return outcomes, empty, elsewhere
+                found = [
+                    turn for entry in await entries(question.text, conversation.scope) for turn in ids[entry["id"]]
+                ]
+                outcomes.append(Outcome(question, tuple(found)))
+                empty += not found
+                elsewhere += not await entries(question.text, other)
+    return Answers(outcomes, empty / len(outcomes), elsewhere / len(outcomes))
+
+
+def _client(home: Path, **settings: str) -> Any:
+    from fastmcp import Client
+
+    from memory_mcp.app import build
+    from service_runtime.settings import load_settings
+
+    environ = {"PROMETHEUS_HOME": str(home), "PROMETHEUS_MEMORY_MIRROR": "off", **settings}
+    return Client(build(load_settings(environ, home)))
+
+
+def give_vectors(home: Path) -> None:
+    """Gives every stored memory its vector, as the server does in the background.
+
+    Raises:
+        EmbeddingError: The packaged model is not installed.
+    """
+    store = open_sqlite(home / "memory" / FILE_NAME)
+    meaning = Meaning(store, load_packaged)
+    try:
+        while meaning.step():
+            pass
+    finally:
+        store.close()
 
 
 def by_plain_full_text(data: Sequence[Conversation]) -> Iterator[Outcome]:
@@ -180,91 +214,111 @@ def _mean(values: Iterable[float]) -> float:
     return statistics.fmean(values)
 
 
-def print_recall(path: Path) -> None:
+def print_recall(path: Path, *, dense: bool = True) -> None:
     """Measures and prints recall; says so when the data is not there."""
     if not path.exists():
-        print(f"recall: not measured, {path.name} is not there (pass --data)")
+        print(f"recall: not measured, {path.name} is not there (pass --data=FILE)")
         return
     data = list(conversations(path))
     with tempfile.TemporaryDirectory() as folder:
-        ours, empty, elsewhere = asyncio.run(through_the_tools(data, Path(folder)))
-    peer = figures(list(by_plain_full_text(data)), lambda turn: turn.partition(":")[0])
-    plain = sum(outcome.question.category != ADVERSARIAL for outcome in ours)
-    print(f"recall, {sum(len(one.turns) for one in data)} memories, {plain} questions ({len(ours)} of all five)")
-    for name, value in figures(ours, lambda turn: turn.partition(":")[0]).items():
-        print(f"  {name:<28} {value:.3f}   plain FTS5 {peer[name]:.3f}   ratio {value / peer[name]:.2f}")
-    print(f"  no answer, own conversation   {empty / len(ours):.3f}   another conversation {elsewhere / len(ours):.3f}")
+        home = Path(folder)
+        ids = asyncio.run(stored(data, home))
+        words = asyncio.run(asked(data, home, ids))
+        both = _with_model(data, home, ids) if dense else None
+    plain = sum(outcome.question.category != ADVERSARIAL for outcome in words.outcomes)
+    turns = sum(len(one.turns) for one in data)
+    print(f"recall, {turns} memories, {plain} questions ({len(words.outcomes)} of all five categories)")
+    peer, ours = _figures(list(by_plain_full_text(data))), _figures(words.outcomes)
+    model = _figures(both.outcomes) if both else {}
+    for name, value in ours.items():
+        added = f"   with the packaged model {model[name]:.3f}" if model else ""
+        print(f"  {name:<28} {value:.3f}{added}   plain FTS5 {peer[name]:.3f}   ratio {value / peer[name]:.2f}")
+    for name, answers in (("by words", words), ("with the packaged model", both)):
+        if answers:
+            silent = f"own conversation {answers.empty:.3f}, another conversation {answers.elsewhere:.3f}"
+            print(f"  no answer, {name}: {silent}")
+    _print_peers(data[:PEER_CONVERSATIONS], words.outcomes)
 
 
-def print_speed(memories: int) -> None:
-    """Measures and prints search and remember inside the service, all memories in one scope."""
-    texts = invented_texts(memories + 500)
-    zone = ZoneInfo("UTC")
-    with tempfile.TemporaryDirectory() as folder:
-        store = open_sqlite(Path(folder) / FILE_NAME)
-        search = MemorySearch(store, zone, lambda: secrets.token_hex(8))
-        ids = (f"mem_{number:020x}" for number in count())
-        service = MemoryService(store, search, zone, lambda: time.time_ns() // 1_000_000, lambda: next(ids))
-        origin = intake.origin("bench")
-
-        def remember(number: int, text: str) -> None:
-            content = intake.content(zone, body=text, scope="project:bench")
-            service.remember(content, origin, episode=f"episode {number // 20}")
-
-        for number, text in enumerate(texts[:memories]):
-            remember(number, text)
-        asked = questions(texts[:memories], 300)
-        searches = timed(lambda query: search.search(Request(query, scope="project:bench")), asked)
-        writes = timed(lambda text: remember(memories, text), texts[memories:])
-        store.close()
-    print(f"speed, {memories} memories in one scope, ms (wall p50 / p95, CPU p50 / p95)")
-    print(f"  memory_search    {searches}")
-    print(f"  memory_remember  {writes}")
+def _with_model(data: Sequence[Conversation], home: Path, ids: dict[str, list[str]]) -> Answers | None:
+    try:
+        give_vectors(home)
+    except EmbeddingError as error:
+        print(f"recall with a model: not measured. {error}")
+        return None
+    return asyncio.run(asked(data, home, ids, PROMETHEUS_EMBEDDINGS="packaged"))
 
 
-def invented_texts(number: int) -> list[str]:
-    """Returns texts of 15 to 25 invented words, the nth most frequent word about 1/n as frequent as the first."""
-    chance = random.Random(SEED)  # noqa: S311 - invented text, no secret
-    syllables = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
-    words = ["".join(chance.choices(syllables, k=3)) for _ in range(20_000)]
-    weights = list(accumulate(1 / (place + 1) for place in range(len(words))))
-    return [" ".join(chance.choices(words, cum_weights=weights, k=chance.randint(15, 25))) for _ in range(number)]
+def _print_peers(data: Sequence[Conversation], ours: Sequence[Outcome]) -> None:
+    mine = _figures(ours[: sum(len(one.questions) for one in data)])["recall@10"]
+    print(f"recall@10 beside others, the first {len(data)} conversations: ours by words {mine:.3f}")
+    for name, found in (("server-memory, longest word", _by_server_memory(data)), ("mem0, MiniLM", _by_mem0(data))):
+        if found is None:
+            print(f"  {name:<28} left out: not installed (make bench-peers)")
+        else:
+            value = _figures(found)["recall@10"]
+            print(f"  {name:<28} {value:.3f}   ours is {mine / value if value else float('inf'):.2f} times that")
 
 
-def questions(texts: Sequence[str], number: int) -> list[str]:
-    """Returns six words of one text each, in another order."""
-    chance = random.Random(SEED)  # noqa: S311 - invented text, no secret
-    return [" ".join(chance.sample(chance.choice(texts).split(), 6)) for _ in range(number)]
+def _by_server_memory(data: Sequence[Conversation]) -> list[Outcome] | None:
+    """Asks the reference server for the longest word that says something; a whole question finds nothing in it."""
+    if not memory_peers.NODE_SERVER.exists():
+        return None
+    return asyncio.run(_asked_server_memory(data))
 
 
-def timed(action: Callable[[str], object], inputs: Sequence[str]) -> str:
-    """Runs an action on each input and returns its times in words."""
-    wall, cpu = [], []
-    for value in inputs:
-        started, worked = time.perf_counter(), time.process_time()
-        action(value)
-        cpu.append(time.process_time() - worked)
-        wall.append(time.perf_counter() - started)
-    return "   ".join(f"{_at(times, 0.5):.2f} / {_at(times, 0.95):.2f}" for times in (wall, cpu))
+async def _asked_server_memory(data: Sequence[Conversation]) -> list[Outcome]:
+    from mcp import Client, StdioServerParameters
+
+    outcomes = []
+    for conversation in data:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "memory.jsonl"
+            facts = [
+                {
+                    "type": "entity",
+                    "name": turn.id,
+                    "entityType": "turn",
+                    "observations": [f"{turn.speaker}: {turn.body}"],
+                }
+                for turn in conversation.turns
+            ]
+            path.write_text("\n".join(map(json.dumps, facts)), encoding="utf-8")
+            command = [str(memory_peers.NODE_SERVER)]
+            environ = {**os.environ, "MEMORY_FILE_PATH": str(path)}
+            async with Client(StdioServerParameters(command="node", args=command, env=environ)) as client:
+                for question in conversation.questions:
+                    said = [word for word in re.findall(r"\w+", question.text) if content_terms(word)]
+                    answer = await client.call_tool("search_nodes", {"query": max(said, key=len, default="")})
+                    found = (answer.structured_content or {}).get("entities", [])
+                    outcomes.append(Outcome(question, tuple(entity["name"] for entity in found)))
+    return outcomes
 
 
-def _at(seconds: Sequence[float], share: float) -> float:
-    return sorted(seconds)[int(len(seconds) * share)] * 1000
+def _by_mem0(data: Sequence[Conversation]) -> list[Outcome] | None:
+    """Asks mem0 with the vectors of the same packaged model, one user a conversation."""
+    if not memory_peers.MEM0_PYTHON.exists():
+        return None
+    try:
+        embedder = load_packaged()
+    except EmbeddingError:
+        return None
+
+    def vectors(texts: Sequence[str]) -> list[list[float]]:
+        return [[float(part) for part in vector.parts] for vector in embedder.embed(texts)]
+
+    outcomes = []
+    with memory_peers.Mem0() as peer:
+        for conversation in data:
+            ids: dict[str, list[str]] = {}
+            for turn in conversation.turns:
+                ids.setdefault(f"{turn.speaker}: {turn.body}", []).append(turn.id)
+            peer.bulk(list(ids), vectors(list(ids)), conversation.scope)
+            for question in conversation.questions:
+                _, found = peer.search(question.text, vectors([question.text])[0], conversation.scope)
+                outcomes.append(Outcome(question, tuple(turn for text in found for turn in ids[text])))
+    return outcomes
 
 
-def main() -> int:
-    """Measures what the command line asks for."""
-    parser = argparse.ArgumentParser(description="Recall and speed of the memory server.")
-    parser.add_argument("--data", type=Path, default=LOCOMO, help="the file locomo10.json")
-    parser.add_argument("--memories", type=int, default=10_000, help="size of the store for the speed (default: 10000)")
-    parser.add_argument("--only", choices=("recall", "speed"), help="measure one of the two")
-    options, _ = parser.parse_known_args()
-    if options.only != "speed":
-        print_recall(options.data)
-    if options.only != "recall":
-        print_speed(options.memories)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    return figures(outcomes, lambda turn: turn.partition(":")[0])

@@ -1,0 +1,49 @@
+"""The paraphrase set is what it says: no question shares a content word with its fact, by our stems or by others'."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from evals.bench.memory_paraphrases import Outcome, Pair, outcomes, pairs, unrelated
+from memory_mcp.stop_words import STOP_WORDS
+from memory_mcp.terms import content_terms
+from tests.fakes.embedder import WordsEmbedder
+
+
+def test_there_are_at_least_two_hundred_pairs_and_each_is_said_once() -> None:
+    known = pairs()
+
+    assert len(known) >= 200
+    assert len({pair.fact for pair in known}) == len({pair.question for pair in known}) == len(known)
+    assert not {pair.question for pair in known} & set(unrelated())
+    assert len(unrelated()) >= 40
+
+
+@pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.question)
+def test_a_question_shares_no_stem_with_its_fact(pair: Pair) -> None:
+    assert content_terms(pair.fact) & content_terms(pair.question) == set()
+    assert content_terms(pair.question)
+
+
+def test_full_text_search_with_its_own_stems_finds_no_fact_either() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE VIRTUAL TABLE fact USING fts5(body, tokenize = 'porter unicode61')")
+        for pair in pairs():
+            connection.execute("DELETE FROM fact")
+            connection.execute("INSERT INTO fact VALUES (?)", (pair.fact,))
+            words = [word for word in re.findall(r"\w+", pair.question.lower()) if word not in STOP_WORDS]
+            asked = " OR ".join(f'"{word}"' for word in words if len(word) > 1)
+            assert connection.execute("SELECT count(*) FROM fact WHERE fact MATCH ?", (asked,)).fetchone() == (0,), pair
+
+
+def test_words_alone_find_almost_nothing_and_a_model_is_measured_beside_them(tmp_path: Path) -> None:
+    words, both = outcomes(WordsEmbedder, tmp_path)
+
+    assert words.hit[10] < 0.02
+    assert isinstance(both, Outcome)
+    assert both.silent_when_unrelated <= words.silent_when_unrelated
