@@ -38,6 +38,11 @@ def _shipped(spec_id: str, identity: Identity) -> RuntimeAISpec:
     return replace(shipped_spec(spec_id, identity), model_identity=identity)
 
 
+def _unhurried(made: RuntimeAISpec) -> RuntimeAISpec:
+    """Returns a spec with a deadline that a busy machine keeps; what it asks and takes is the same."""
+    return replace(made, max_latency_ms=60_000)
+
+
 SPECS: dict[str, Callable[[Identity], RuntimeAISpec]] = {
     **{spec_id: partial(_shipped, spec_id) for spec_id in SHIPPED},
     "mood-reader": lambda identity: spec(model_identity=identity),
@@ -149,7 +154,7 @@ TEXTS = {
 
 @pytest.fixture(params=SPECS)
 def made(request: pytest.FixtureRequest) -> RuntimeAISpec:
-    return SPECS[request.param](IDENTITY)
+    return _unhurried(SPECS[request.param](IDENTITY))
 
 
 async def _attack(desk: Desk, made: RuntimeAISpec, *lines: Line, words: str = "hello") -> Decision:
@@ -257,50 +262,50 @@ def sdk() -> None:
     import_module("agent_host.providers.anthropic.sdk")
 
 
-async def _on_the_wire(desk: Desk, build: Callable[[Identity], RuntimeAISpec], *steps: wire.Step) -> Decision:
-    async with wire.anthropic_server(*steps) as server:
-        provider = AnthropicProvider(wire.MODEL, wire.KEY, server.url, 5.0, max_retries=0)
-        made = build(provider.identity)
-        try:
-            values = filled(made.input_schema, INJECTION)
-            decision = await run_constrained_ai(made, values, desk.options(provider, store=None))
-        finally:
-            await provider.close()
-    _no_escape(made, decision)
-    return decision
+async def _on_the_wire(desk: Desk, build: Callable[[Identity], RuntimeAISpec], *steps: wire.Step) -> list[Decision]:
+    """Makes a call for each step, which the API gives for an answer as often as it is asked."""
+    now = list(steps[:1])
+    made = []
+    async with wire.anthropic_server(lambda _: now[0]) as server:
+        provider = AnthropicProvider(wire.MODEL, wire.KEY, server.url, 20.0, max_retries=0)
+        asked = build(provider.identity)
+        for step in steps:
+            now[0] = step
+            values = filled(asked.input_schema, INJECTION)
+            made.append(await run_constrained_ai(asked, values, desk.options(provider, store=None)))
+            _no_escape(asked, made[-1])
+        await provider.close()
+    return made
 
 
 @pytest.mark.parametrize("spec_id", SPECS)
 @pytest.mark.usefixtures("sdk")
-async def test_an_honest_answer_on_the_wire_is_the_decision(desk: Desk, spec_id: str) -> None:
-    honest = good(SPECS[spec_id](IDENTITY))
-    honest |= {"confidence": 9000} if "confidence" in honest else {}
-    decision = await _on_the_wire(desk, SPECS[spec_id], wire.Answer([wire.text(json.dumps(honest))]))
-    assert decision.output == (honest if spec_id != "always-reviewed" else spec().deterministic_default)
-
-
-@pytest.mark.parametrize("spec_id", SPECS)
-@pytest.mark.usefixtures("sdk")
-async def test_attacks_on_the_wire_end_in_the_default(desk: Desk, spec_id: str) -> None:
-    honest = json.dumps(good(SPECS[spec_id](IDENTITY)))
+async def test_on_the_wire_an_honest_answer_is_the_decision_and_attacks_end_in_the_default(
+    desk: Desk, spec_id: str
+) -> None:
+    value = good(SPECS[spec_id](IDENTITY))
+    value |= {"confidence": 9000} if "confidence" in value else {}
+    honest = json.dumps(value)
     use = wire.tool_use("toolu_1", "delete_everything", {"path": "/"})
-    attacks = [
+    first, *others = await _on_the_wire(
+        desk,
+        lambda identity: _unhurried(SPECS[spec_id](identity)),
+        wire.Answer([wire.text(honest)], chunk_bytes=7),
         wire.Answer([wire.text(honest), use], "tool_use"),
         wire.Answer([use], "end_turn"),
         wire.Answer([wire.text(honest[:-1] + ', "admin": true}')]),
         wire.Answer([wire.text(honest)], "max_tokens"),
         wire.Answer([wire.text("x" * 70_000)]),
-        wire.Answer([wire.text(honest[:-1])], chunk_bytes=1),
-    ]
-    for attack in attacks:
-        decision = await _on_the_wire(desk, SPECS[spec_id], attack, attack)
-        assert decision.exit_state == "fallback_schema"
+        wire.Answer([wire.text(honest[:-1])]),
+    )
+    assert first.output == (value if spec_id != "always-reviewed" else spec().deterministic_default)
+    assert {decision.exit_state for decision in others} == {"fallback_schema"}
 
 
 @pytest.mark.usefixtures("sdk")
 async def test_a_stream_that_stalls_on_the_wire_ends_at_the_deadline(desk: Desk) -> None:
     stall = wire.Cut(wire.Answer([wire.text("{}")]), 3, "stall")
-    decision = await _on_the_wire(desk, lambda identity: spec(model_identity=identity, max_latency_ms=400), stall)
+    (decision,) = await _on_the_wire(desk, lambda identity: spec(model_identity=identity, max_latency_ms=400), stall)
     assert decision.exit_state == "fallback_timeout"
 
 

@@ -15,6 +15,7 @@ import pytest_asyncio
 
 from agent_host.constrained import CallOptions, Decision, ReviewCase, Ruling, run_constrained_ai
 from agent_host.constrained.options import Reviewer
+from agent_host.constrained.reviewing import ask_reviewer
 from agent_host.constrained.verdicts import record_verdicts, rule
 from agent_host.errors import NoDecisionError, ProviderUnavailableError, UsageError, WriterUnavailableError
 from agent_host.providers.protocol import JsonValue
@@ -105,19 +106,22 @@ async def test_without_a_reviewer_the_case_is_queued_and_the_default_stands_mean
     assert waiting.case.spec == sure_spec()
 
 
-async def test_a_reviewer_who_is_late_or_fails_leaves_the_case_to_the_queue(desk: Desk) -> None:
+async def test_a_reviewer_who_is_late_is_not_waited_for() -> None:
     async def late(_: ReviewCase) -> Ruling:
         await asyncio.Event().wait()
         raise AssertionError
 
+    case = ReviewCase("c_1", sure_spec(), MESSAGE, json.loads(UNSURE), "why")
+    assert await ask_reviewer(late, case, asyncio.get_running_loop().time()) is None
+
+
+async def test_a_reviewer_who_fails_leaves_the_case_to_the_queue(desk: Desk) -> None:
     async def broken(_: ReviewCase) -> Ruling:
         raise ZeroDivisionError
 
-    for reviewer in (late, broken):
-        options = desk.saying(UNSURE, reviewer=reviewer)
-        decision = await run_constrained_ai(sure_spec(max_latency_ms=30), MESSAGE, options)
-        assert (decision.exit_state, decision.awaits_review) == ("failed_closed", True)
-    assert len(desk.store.reviews("waiting")) == 2
+    decision = await decided(desk, reviewer=broken)
+    assert (decision.exit_state, decision.awaits_review) == ("failed_closed", True)
+    assert len(desk.store.reviews("waiting")) == 1
 
 
 async def test_without_reviewer_and_queue_an_unsure_output_is_still_not_let_through(desk: Desk) -> None:
