@@ -27,7 +27,8 @@ async def list_reviews(settings: Settings, environ: Mapping[str, str], *, as_jso
         ConfigurationError: the queue cannot be opened.
     """
     async with AsyncExitStack() as resources:
-        cases = open_desk(settings, environ, resources).store.reviews("waiting")
+        store = open_desk(settings, environ, resources).store
+        cases, unrecorded = store.reviews("waiting"), store.reviews("ruled")
     documents = [case_document(case) for case in cases]
     if as_json:
         sys.stdout.write(json.dumps(documents, ensure_ascii=False) + "\n")
@@ -35,6 +36,8 @@ async def list_reviews(settings: Settings, environ: Mapping[str, str], *, as_jso
         sys.stdout.write("Nothing waits for a review.\n")
     for case, document in zip(cases, documents, strict=True) if not as_json else ():
         sys.stdout.write(printable(_text(case, document)) + "\n")
+    if unrecorded:
+        sys.stderr.write(f"Verdicts that wait for the writer: {len(unrecorded)}; the next verdict records them too.\n")
     return 0
 
 

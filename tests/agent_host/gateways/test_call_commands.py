@@ -84,6 +84,8 @@ async def test_a_verdict_without_a_writer_is_kept_and_recorded_with_the_next(
     away = Place({**place.environ, "PROMETHEUS_WRITER": f"unix:{place.ledger}/nobody.sock"}, place.ledger)
     assert await give_verdict(away.settings, away.environ, first.call_id, ruling_of("approved", "ana", None, "")) == 0
     assert "The verdict is kept" in capsys.readouterr().out
+    await list_reviews(away.settings, away.environ, as_json=False)
+    assert capsys.readouterr().err.startswith("Verdicts that wait for the writer: 1;")
 
     await give_verdict(place.settings, place.environ, second.call_id, ruling_of("rejected", "ana", None, ""))
     assert capsys.readouterr().out.splitlines()[1:] == [
