@@ -13,14 +13,15 @@ import icalendar
 
 from service_runtime.settings import Settings
 from tools_mcp.calendar.account import Account, account_of
-from tools_mcp.calendar.changing import Change, change_occurrence, change_series, split_series
+from tools_mcp.calendar.changing import Change, change_occurrence, change_series, refuse_holding_on, split_series
 from tools_mcp.calendar.drafting import draft_event
-from tools_mcp.calendar.editing import apart, exclude, is_excluded, overrides_from
+from tools_mcp.calendar.editing import alone, apart, exclude, is_excluded, overrides_from
 from tools_mcp.calendar.expansion import has_occurrences
 from tools_mcp.calendar.facts import facts_of
 from tools_mcp.calendar.finding import Opened, find, occurrence, opened, scope_of
 from tools_mcp.calendar.free import Stretch, free_stretches
 from tools_mcp.calendar.ics import REQUEST_KEY, Series, UnreadableError, new_calendar, series_in
+from tools_mcp.calendar.identity import split_uid
 from tools_mcp.calendar.looking import Found, Work, after_day, clashes, listed, overlapping, position_in, touches
 from tools_mcp.calendar.model import Event, EventDraft, EventFields, ImportAnswer, Outcome, Scope, Window
 from tools_mcp.calendar.protocol import CalendarStore, Snapshot, StoredSeries
@@ -67,7 +68,7 @@ class Agenda:
             if not allow_duplicate and (existing := self._same(snapshot, draft)):
                 return Outcome("exists", existing, draft.remarks)
             uid = self.new_id()
-            calendar = new_calendar(uid, draft, self.now(), request)
+            calendar = new_calendar(uid, draft, self.now(), request, self.zone)
             self.store.add(uid, calendar)
         series = series_in(calendar, uid, self.zone)
         return Outcome("created", series.event, (*draft.remarks, *self._clashes(snapshot, series)))
@@ -104,21 +105,30 @@ class Agenda:
             series, component = found.series, found.component()
             scope = scope_of(scope, series, found.place.at)
             if component is not None and scope == "following":
-                series = split_series(series, component, change.now)
-                outcome = change_series(series, None, change)
-                if outcome.status == "updated":
-                    self._save_split(snapshot, found, series, component)
+                return self._update_following(snapshot, found, component, change)
+            if component is not None and scope == "this":
+                outcome = change_occurrence(found.calendar, series, component, change)
             else:
-                if component is not None and scope == "this":
-                    outcome = change_occurrence(found.calendar, series, component, change)
-                else:
-                    outcome = change_series(series, series.occurrence(component) if component else None, change)
-                if outcome.status == "updated":
-                    self.store.save(found.place.stored, found.calendar)
-                    series = series_in(found.calendar, series.uid, self.zone)
-        if outcome.status == "unchanged":
-            return outcome
+                outcome = change_series(series, component, change, relative=True)
+            if outcome.status == "unchanged":
+                return outcome
+            self.store.save(found.place.stored, found.calendar)
+            series = series_in(found.calendar, series.uid, self.zone)
         return replace(outcome, remarks=(*outcome.remarks, *self._clashes(snapshot, series, outcome.event)))
+
+    def _update_following(
+        self, snapshot: Snapshot, found: Opened, component: icalendar.Component, change: Change
+    ) -> Outcome:
+        before, uid = found.series.occurrence(component), found.series.uid
+        place = found.series.place(component)
+        later = split_series(found.series, component, change.now)
+        first = next((override for override in later.overrides if later.place(override) == place), None)
+        outcome = change_series(later, first, change, relative=False)
+        if outcome.status == "unchanged":
+            return replace(outcome, event=before)
+        self._save_split(snapshot, found, later, component)
+        clashes = self._clashes(snapshot, later, outcome.event, besides=uid)
+        return replace(outcome, remarks=(*outcome.remarks, *clashes))
 
     def _save_split(self, snapshot: Snapshot, found: Opened, later: Series, component: icalendar.Component) -> None:
         """Write the new series, then end the old one. A crash between leaves both, and trying again repairs it."""
@@ -168,13 +178,16 @@ class Agenda:
         """Take one occurrence, or all from one on, out of a series; what is taken out is in the trash first."""
         now, series = self.now(), found.series
         if scope == "this":
+            refuse_holding_on(component)
             overrides = [override for override in series.overrides if override is component]
-            taken: Sequence[icalendar.Event] = overrides or (apart(series, component),)
+            place = series.place(component)
+            uid = split_uid(series.uid, place) if place else series.uid
+            taken = [alone(override, uid) for override in overrides or (apart(series, component),)]
             exclude(series, component, now)
         else:
             overrides = overrides_from(series, component)
             later = split_series(series, component, now)
-            taken = (later.master, *later.overrides)
+            taken = [later.master, *later.overrides]
         _remove(found.calendar, overrides)
         self.store.keep(str(taken[0]["UID"]), _with_events(part_of(found.calendar, ""), taken))
         self._save_or_trash(found)
@@ -274,7 +287,9 @@ class Agenda:
         stretch = (window.start, window.end)
         return free_stretches(busy, stretch, shortest, hours, zone), sorted(whole_days, key=self.position)
 
-    def _clashes(self, snapshot: Snapshot, series: Series, event: Event | None = None) -> tuple[str, ...]:
+    def _clashes(
+        self, snapshot: Snapshot, series: Series, event: Event | None = None, besides: str = ""
+    ) -> tuple[str, ...]:
         """Return the sentence that names what else takes place then, for the first two months of a series."""
         work = Work(_CLASH_WORK)
         if event is None or not event.series_id:
@@ -282,7 +297,7 @@ class Agenda:
             events = list(_expanded(series, Window(begins, begins + _CLASH_WINDOW)))
         else:
             events = [event]
-        return clash_remark(clashes(snapshot, events, series.uid, self.zone, work), self.zone, work.too_much)
+        return clash_remark(clashes(snapshot, events, {series.uid, besides}, self.zone, work), self.zone, work.too_much)
 
     def _done_before(self, snapshot: Snapshot, request: str) -> Event | None:
         """Return the event that a call with this key made.

@@ -5,44 +5,43 @@ UNTIL is in UTC when DTSTART has a zone (3.3.10).
 """
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import Any, cast
 
 import icalendar
 
 from tools_mcp.calendar.ics import REQUEST_KEY, Series, settled_place, stamp
-from tools_mcp.calendar.properties import moment, rule_text, several
-from tools_mcp.calendar.recurrence import dates_before
+from tools_mcp.calendar.lengths import length_of, move, set_times
+from tools_mcp.calendar.properties import moment, put, rule_text, several
+from tools_mcp.calendar.recurrence import dates_before, moved_rule, plain_rule
 from tools_mcp.calendar.times import wall
 
 _OF_THE_SERIES = ("RRULE", "RDATE", "EXDATE", "EXRULE", REQUEST_KEY)
 _SECOND = timedelta(seconds=1)
 
 
-@dataclass(frozen=True)
-class Tail:
-    """What a split takes off a series: its own components, first the series itself."""
-
-    components: tuple[icalendar.Event, ...]
-
-
 def apart(series: Series, component: icalendar.Component) -> icalendar.Event:
-    """Return the occurrence that the expansion made as an event of its own, the series' other properties with it."""
-    event = copy.deepcopy(series.master)
-    for name in (*_OF_THE_SERIES, "DTSTART", "DTEND", "DURATION"):
+    """Return an occurrence that the expansion made as an event of its own, its other properties with it."""
+    event = cast("icalendar.Event", copy.deepcopy(component))
+    for name in (*_OF_THE_SERIES, "RECURRENCE-ID"):
         event.pop(name, None)
-    event.add("RECURRENCE-ID", moment(component, "RECURRENCE-ID"))
-    event.add("DTSTART", moment(component, "DTSTART"))
-    if (end := moment(component, "DTEND")) is not None:
-        event.add("DTEND", end)
+    event.add("RECURRENCE-ID", like_the_series(series, component))
+    set_times(event, moment(component, "DTSTART"), length_of(component, series.zone), series.zone)
+    return event
+
+
+def alone(component: icalendar.Event, uid: str) -> icalendar.Event:
+    """Return an occurrence as an event that belongs to no series, for keeping."""
+    event = copy.deepcopy(component)
+    event.pop("RECURRENCE-ID", None)
+    event["UID"] = icalendar.vText(uid)
     return event
 
 
 def is_excluded(series: Series, at: date) -> bool:
     """Whether the occurrence due at `at` was taken out before (EXDATE)."""
-    return any(settled_place(value, series.zone) == at for value in _dates(series.master, "EXDATE"))
+    return any(settled_place(value, series.zone) == at for value in _values(series.master, "EXDATE"))
 
 
 def exclude(series: Series, component: icalendar.Component, now: datetime) -> None:
@@ -63,7 +62,7 @@ def like_the_series(series: Series, component: icalendar.Component) -> date:
     return aware if at.tzinfo == start.tzinfo else aware.astimezone(start.tzinfo)
 
 
-def split(series: Series, component: icalendar.Component, new_uid: str, now: datetime) -> Tail | None:
+def split(series: Series, component: icalendar.Component, new_uid: str, now: datetime) -> Series | None:
     """End a series before an occurrence and return what is left as a series of its own; none when no rule has the date.
 
     Extra dates, exceptions and changed occurrences from there on go along. The changed components stay in place; the
@@ -76,22 +75,19 @@ def split(series: Series, component: icalendar.Component, new_uid: str, now: dat
     rules = [_later_rule(rule, series, at) for rule in several(series.master.get("RRULE"))]
     if not any(rule is not None for rule in rules):
         return None
-    _put(master, "RRULE", [rule for rule in rules if rule is not None])
-    start, end = moment(series.master, "DTSTART"), moment(series.master, "DTEND")
-    _put(master, "DTSTART", [at])
-    if end is not None:
-        _put(master, "DTEND", [_ends(at, start, end)])
-    _put(series.master, "RRULE", [_ended(rule, series, at) for rule in several(series.master.get("RRULE"))])
+    put(master, "RRULE", [rule for rule in rules if rule is not None])
+    move(master, at, series.zone)
+    put(series.master, "RRULE", [_ended(rule, series, at) for rule in several(series.master.get("RRULE"))])
     for name in ("RDATE", "EXDATE"):
         _keep(series.master, name, lambda value: _place(value, series) < edge)
         _keep(master, name, lambda value: _place(value, series) >= edge)
     master.pop(REQUEST_KEY, None)
-    later = [copy.deepcopy(override) for override in series.overrides if _is_from(series, override, place)]
+    later = tuple(copy.deepcopy(override) for override in series.overrides if _is_from(series, override, place))
     for event in (master, *later):
         event["UID"] = icalendar.vText(new_uid)
         stamp(event, now, changed=True)
     stamp(series.master, now, changed=True)
-    return Tail((master, *later))
+    return Series(new_uid, master, later, series.source, series.zone)
 
 
 def overrides_from(series: Series, component: icalendar.Component) -> list[icalendar.Event]:
@@ -100,33 +96,43 @@ def overrides_from(series: Series, component: icalendar.Component) -> list[icale
     return [override for override in series.overrides if _is_from(series, override, place)]
 
 
-def follow(series: Series, was: date, now: datetime) -> None:
-    """Move what hangs on a series' due times after its own start moved from `was`: exceptions, dates, changed ones.
+def follow(series: Series, was: date) -> None:
+    """Move the exceptions, the extra dates and the rule of a series after its start moved from `was`.
 
-    Wall clock time moves by what the start moved, in the series' zone before and after. A changed occurrence that was
-    at its due time moves along; one that has a time of its own stays there.
+    Wall clock time moves by what the start moved, in the series' zone before and after.
     """
     start = moment(series.master, "DTSTART")
-    delta = wall(start) - wall(was)
-
-    def moved(value: date) -> date:
-        aware = isinstance(value, datetime) and value.tzinfo and isinstance(was, datetime) and was.tzinfo
-        there = wall(value.astimezone(was.tzinfo) if aware else value) + delta  # type: ignore[attr-defined]
-        return there.replace(tzinfo=start.tzinfo) if isinstance(start, datetime) else there.date()
-
     for name in ("EXDATE", "RDATE"):
         if name in series.master:
-            _put(series.master, name, [moved(value) for value in _dates(series.master, name)])
-    end = moment(series.master, "DTEND")
-    for override in series.overrides:
-        due, begins = moment(override, "RECURRENCE-ID"), moment(override, "DTSTART")
-        on_time = settled_place(due, series.zone) == settled_place(begins, series.zone)
-        _put(override, "RECURRENCE-ID", [moved(due)])
-        if on_time:
-            _put(override, "DTSTART", [moved(due)])
-            override.pop("DURATION", None)
-            _put(override, "DTEND", [] if end is None else [_ends(moved(due), start, end)])
-        stamp(override, now, changed=True)
+            put(series.master, name, [moved(value, was, start) for value in _values(series.master, name)])
+    for name in ("RRULE", "EXRULE"):
+        if name in series.master:
+            rules = several(series.master.get(name))
+            put(series.master, name, [moved_rule(rule, was, start, series.zone) for rule in rules])
+
+
+def moved(value: Any, was: date, start: date) -> Any:
+    """Return where a due time or period of a series goes when its start goes from `was` to `start`."""
+    if isinstance(value, tuple):
+        first, last = value
+        if not isinstance(start, datetime):
+            return moved(first, was, start)
+        return moved(first, was, start), last if isinstance(last, timedelta) else moved(last, was, start)
+    aware = isinstance(value, datetime) and value.tzinfo and isinstance(was, datetime) and was.tzinfo
+    there = wall(value.astimezone(was.tzinfo) if aware else value) + (wall(start) - wall(was))  # type: ignore[attr-defined] # both are times then
+    return there.replace(tzinfo=start.tzinfo) if isinstance(start, datetime) else there.date()
+
+
+def is_on_time(series: Series, override: icalendar.Event) -> bool:
+    """Whether a changed occurrence starts when it is due."""
+    due, begins = moment(override, "RECURRENCE-ID"), moment(override, "DTSTART")
+    return settled_place(due, series.zone) == settled_place(begins, series.zone)
+
+
+def holds_on(override: icalendar.Component) -> bool:
+    """Whether what is changed in an occurrence holds for all later ones too (RFC 5545 section 3.2.13)."""
+    told = override.get("RECURRENCE-ID")
+    return str(getattr(told, "params", {}).get("RANGE", "")).upper() == "THISANDFUTURE"
 
 
 def _later_rule(rule: icalendar.vRecur, series: Series, at: date) -> icalendar.vRecur | None:
@@ -142,7 +148,7 @@ def _later_rule(rule: icalendar.vRecur, series: Series, at: date) -> icalendar.v
 
 def _ended(rule: icalendar.vRecur, series: Series, at: date) -> icalendar.vRecur:
     """Return a rule that ends right before one of its dates."""
-    ended = copy.deepcopy(rule)
+    ended = copy.deepcopy(plain_rule(rule, moment(series.master, "DTSTART"), series.zone))
     ended.pop("COUNT", None)
     if not isinstance(at, datetime):
         until: date = at - timedelta(days=1)
@@ -150,18 +156,8 @@ def _ended(rule: icalendar.vRecur, series: Series, at: date) -> icalendar.vRecur
         until = at - _SECOND
     else:
         until = at.astimezone(UTC) - _SECOND
-    told = rule.get("UNTIL", [until])[0]
-    ended["UNTIL"] = [until if _place(until, series) <= _place(told, series) else told]
+    ended["UNTIL"] = [min(until, rule_end) if (rule_end := ended.get("UNTIL", [None])[0]) else until]
     return ended
-
-
-def _ends(at: date, start: Any, end: Any) -> date:
-    """Return the end of an occurrence: as long after its start as the series' end is after the series' start."""
-    if isinstance(at, datetime) and at.tzinfo and isinstance(start, datetime) and start.tzinfo and end.tzinfo:
-        length: timedelta = end.astimezone(UTC) - start.astimezone(UTC)
-        return (at.astimezone(UTC) + length).astimezone(at.tzinfo)
-    ends: date = at + (wall(end) - wall(start))
-    return ends
 
 
 def _is_from(series: Series, override: icalendar.Event, place: date) -> bool:
@@ -178,20 +174,13 @@ def _comparable(value: date, series: Series) -> datetime:
     return value if isinstance(value, datetime) else datetime.combine(value, time(), series.zone).astimezone(UTC)
 
 
-def _dates(component: icalendar.Component, name: str) -> list[Any]:
-    """Return the dates and times of a property; the start of what is a period."""
-    values = [one.dt for listed in several(component.get(name)) for one in getattr(listed, "dts", ())]
-    return [value[0] if isinstance(value, tuple) else value for value in values]
+def _values(component: icalendar.Component, name: str) -> list[Any]:
+    """Return the dates, times and periods of a property."""
+    return [one.dt for listed in several(component.get(name)) for one in getattr(listed, "dts", ())]
 
 
 def _keep(component: icalendar.Event, name: str, wanted: Callable[[Any], bool]) -> None:
-    values = _dates(component, name)
+    values = _values(component, name)
     kept = [value for value in values if wanted(value)]
     if len(kept) < len(values):
-        _put(component, name, kept)
-
-
-def _put(component: icalendar.Event, name: str, values: Sequence[Any]) -> None:
-    component.pop(name, None)
-    for value in values:
-        component.add(name, value)
+        put(component, name, kept)

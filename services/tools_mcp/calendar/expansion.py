@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import icalendar
 
 from tools_mcp.calendar.ics import BROKEN, Series, UnreadableError
+from tools_mcp.calendar.lengths import Length, clear_times, end_of, length_of
 from tools_mcp.calendar.model import Event
-from tools_mcp.calendar.properties import moment, rule_text, several
-from tools_mcp.calendar.recurrence import first_date
-from tools_mcp.calendar.times import instant, wall
+from tools_mcp.calendar.properties import moment, put, rule_text, several
+from tools_mcp.calendar.recurrence import first_date, plain_rule
+from tools_mcp.calendar.times import instant, settled, wall
 
 if TYPE_CHECKING:
     from recurring_ical_events import CalendarQuery
@@ -27,6 +28,7 @@ _A_YEAR = 364  # days, and whole weeks
 _QUERIES_KEPT = 4
 _LONGEST = timedelta(days=366)
 _FARTHEST = timedelta(days=2 * 366)
+_BROKEN_DATES = "has dates that cannot be read"
 
 
 def occurrences(series: Series, start: datetime, end: datetime) -> list[Event]:
@@ -56,9 +58,33 @@ def expand(series: Series, start: datetime, end: datetime) -> list[Any]:
     try:
         _check_rules(series)
         begins = start.astimezone(UTC) - _MARGIN
-        return list(_query(series, _near(series, begins)).between(begins, end.astimezone(UTC) + _MARGIN))
+        found = _query(series, _near(series, begins)).between(begins, end.astimezone(UTC) + _MARGIN)
+        return [_told(series, component) for component in found]
     except BROKEN as error:
-        raise UnreadableError(str(error)) from error
+        raise UnreadableError(_BROKEN_DATES) from error
+
+
+def _told(series: Series, made: icalendar.Component) -> icalendar.Component:
+    """Return an occurrence with its end by our rule, and with a due time of its own.
+
+    The library counts lengths on the wall clock only, and gives what follows an occurrence that was changed together
+    with all later ones (RANGE=THISANDFUTURE) the due time of that one.
+    """
+    place, start = series.place(made), moment(made, "DTSTART")
+    own = next((override for override in series.overrides if series.place(override) == place), None)
+    if own is not None and moment(own, "DTSTART") == start:
+        return own
+    source = own or series.master
+    if own is not None:
+        due = moment(own, "RECURRENCE-ID")
+        by = wall(settled(moment(own, "DTSTART"), series.zone)) - wall(settled(due, series.zone))
+        put(made, "RECURRENCE-ID", [start - by])
+    length, counted = length_of(source, series.zone), wall(moment(made, "DTEND")) - wall(start)
+    if counted != length.total:
+        length = Length(clock=counted)  # an extra date may have a length of its own (VALUE=PERIOD)
+    end = end_of(start, length, series.zone)
+    made["DTEND"] = icalendar.vDDDTypes(end.astimezone(UTC) if isinstance(end, datetime) else end)
+    return made
 
 
 def occurrence_at(series: Series, at: date) -> icalendar.Component | None:
@@ -85,7 +111,7 @@ def has_occurrences(series: Series) -> bool:
         _check_rules(series)
         return next(iter(_query(series, None).after(_long_ago(series))), None) is not None
     except BROKEN as error:
-        raise UnreadableError(str(error)) from error
+        raise UnreadableError(_BROKEN_DATES) from error
 
 
 def _query(series: Series, base: date | None) -> "CalendarQuery":
@@ -96,9 +122,8 @@ def _query(series: Series, base: date | None) -> "CalendarQuery":
 
         if len(series.queries) >= _QUERIES_KEPT:
             series.queries.clear()
-        master = series.master if base is None else _moved(series, base)
         calendar = icalendar.Calendar()
-        calendar.subcomponents = [master, *series.overrides]
+        calendar.subcomponents = [_plain(series, base), *series.overrides]
         series.queries[key] = recurring_ical_events.of(calendar)
     return series.queries[key]
 
@@ -119,13 +144,15 @@ def _near(series: Series, begins: datetime) -> date | None:
     return start + timedelta(days=steps * period) if steps > 0 else None
 
 
-def _moved(series: Series, base: date) -> icalendar.Component:
+def _plain(series: Series, base: date | None) -> icalendar.Component:
+    """Return the series' own component as the library understands it: with another start, an end, and a usual UNTIL."""
     master, start = series.master.copy(), moment(series.master, "DTSTART")
-    end = moment(series.master, "DTEND")
-    for name, value in (("DTSTART", base), ("DTEND", None if end is None else base + (wall(end) - wall(start)))):
-        if value is not None:
-            del master[name]
-            master.add(name, value)
+    begins = base or start
+    clear_times(master)
+    master.add("DTSTART", begins)
+    master.add("DTEND", begins + length_of(series.master, series.zone).total)
+    if "RRULE" in master:
+        put(master, "RRULE", [plain_rule(rule, start, series.zone) for rule in several(series.master.get("RRULE"))])
     master.subcomponents = series.master.subcomponents
     return master
 
@@ -138,7 +165,7 @@ def _long_ago(series: Series) -> datetime:
 def _check_rules(series: Series) -> None:
     """Refuse rules that would take the expansion very long: finer than a day, or without any date."""
     start = moment(series.master, "DTSTART")
-    wall = start.replace(tzinfo=None) if isinstance(start, datetime) else datetime.combine(start, time())
+    begins = wall(start)
     rules = [*several(series.master.get("RRULE")), *several(series.master.get("EXRULE"))]
     if len(rules) > _MOST_RULES:
         raise UnreadableError("has too many rules")
@@ -149,7 +176,7 @@ def _check_rules(series: Series) -> None:
             raise UnreadableError("repeats without an interval")  # the library would never come to an end
         if math.prod(len(rule.get(part, [0])) for part in ("BYHOUR", "BYMINUTE", "BYSECOND")) > _MOST_A_DAY:
             raise UnreadableError("repeats too often in a day")
-        if _first_date(rule_text(rule), wall) is None:
+        if _first_date(rule_text(rule), begins) is None:
             raise UnreadableError("repeats on no date")
     _check_spans(series)
     listed = [one for name in ("RDATE", "EXDATE") for one in several(series.master.get(name))]

@@ -10,10 +10,11 @@ import icalendar
 
 from tools_mcp.calendar.ics import BROKEN, PRODUCT, Series, UnreadableError, decode, request_of, series_of
 from tools_mcp.calendar.model import Event
-from tools_mcp.calendar.properties import several
-from tools_mcp.calendar.times import instant
+from tools_mcp.calendar.properties import moment, several
+from tools_mcp.calendar.recurrence import last_wall
+from tools_mcp.calendar.times import at_local, instant, settled, wall
 
-FORMAT = 1
+FORMAT = 2
 """Goes up whenever a fact changes its meaning, so that old indexes are dropped."""
 
 _MARGIN = timedelta(days=2)
@@ -90,29 +91,36 @@ def series_from(facts: Facts, zone: ZoneInfo) -> Series:
 
 def _extent(series: Series, events: list[Event]) -> tuple[datetime, datetime | None]:
     zone = series.zone
-    starts = [instant(event.start, zone) for event in events]
+    extra = [one.dt for listed in several(series.master.get("RDATE")) for one in getattr(listed, "dts", ())]
+    begins = [instant(settled(_first(value), zone), zone) for value in extra]
+    starts = [*(instant(event.start, zone) for event in events), *begins]
     ends = [instant(event.end, zone) for event in events]
-    if "RDATE" in series.master or "EXRULE" in series.master:
-        return datetime.min.replace(tzinfo=UTC), None
+    longest = max(ends[0] - instant(events[0].start, zone), *(_length(value) for value in extra), timedelta(0))
     limits = [rule.get("UNTIL", [None])[0] for rule in several(series.master.get("RRULE"))]
     if not all(isinstance(limit, date) for limit in limits):
         return min(starts) - _MARGIN, None
-    length = ends[0] - starts[0]
-    untils = [instant(limit if _aware(limit) else _dated(limit), zone) + length for limit in limits]
-    return min(starts) - _MARGIN, max(*ends, *untils) + _MARGIN if untils else max(ends) + _MARGIN
+    start = moment(series.master, "DTSTART")
+    untils = [at_local(last_wall(limit, start, zone), getattr(start, "tzinfo", None) or zone)[0] for limit in limits]
+    last = max(*ends, *((begun + longest) for begun in (*untils, *begins)))
+    return min(starts) - _MARGIN, last.astimezone(UTC) + _MARGIN
 
 
-def _aware(value: date) -> bool:
-    return isinstance(value, datetime) and value.tzinfo is not None
+def _first(value: Any) -> date:
+    first: date = value[0] if isinstance(value, tuple) else value
+    return first
 
 
-def _dated(value: date) -> date:
-    return value.date() if isinstance(value, datetime) else value
+def _length(value: Any) -> timedelta:
+    """Return how long an extra date is by itself; nothing when it is as long as its series."""
+    if not isinstance(value, tuple):
+        return timedelta(0)
+    start, end = value
+    return end if isinstance(end, timedelta) else max(wall(end) - wall(start), timedelta(0))
 
 
 def _alone(series: Series, calendar: icalendar.Calendar) -> bytes:
     alone = icalendar.Calendar()
-    alone["PRODID"] = icalendar.vText("-" if series.foreign else PRODUCT)
+    alone["PRODID"] = icalendar.vText(series.source or PRODUCT)
     zones = [part for part in calendar.subcomponents if part.name == "VTIMEZONE"]
     alone.subcomponents = [*zones, series.master, *series.overrides]
     return bytes(alone.to_ical())

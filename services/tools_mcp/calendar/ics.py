@@ -6,19 +6,21 @@ and that everything another program wrote stays as it was.
 
 import hashlib
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import icalendar
 
 from tools_mcp.calendar.alarms import reminders_of, set_reminders
 from tools_mcp.calendar.identity import occurrence_id
+from tools_mcp.calendar.lengths import Length, end_of, length_of, set_end, set_times
 from tools_mcp.calendar.model import Event, EventDraft
 from tools_mcp.calendar.properties import moment, rule_text, sequence_of, several
-from tools_mcp.calendar.times import instant
+from tools_mcp.calendar.times import instant, settled
 
 if TYPE_CHECKING:
     from recurring_ical_events import CalendarQuery
@@ -30,6 +32,9 @@ REQUEST_KEY = "X-PROMETHEUS-REQUEST"
 _ZONE_BLOCK = re.compile(rb"BEGIN:VTIMEZONE\r?\n.*?END:VTIMEZONE\r?\n", re.DOTALL)
 _ZONE_NAME = re.compile(rb"^TZID:(.+?)\r?$", re.MULTILINE)
 _ZONES_UNTIL = 2038  # how far a zone definition reaches at least; programs know IANA names beyond it
+WORDS = ("title", "location", "notes", "attendees", "reminders")
+"""What an event says besides its times, by the names in `Event`; the title first, because reminders repeat it."""
+_PROPERTIES = {"title": "SUMMARY", "location": "LOCATION", "notes": "DESCRIPTION"}
 _NO_ADDRESS = "invalid:nomail"  # what Apple's calendar writes for a person without an address
 _ADDRESS = re.compile(r"(?:(?P<name>.*?)\s*<)?(?P<address>[^\s<>@,;]+@[^\s<>@,;]+)>?")
 
@@ -60,7 +65,8 @@ class Series:
     uid: str
     master: icalendar.Event
     overrides: tuple[icalendar.Event, ...]
-    foreign: bool
+    source: str
+    """Who wrote it when it was not us (`Event.source`)."""
     zone: ZoneInfo
     """The configured zone, in which times without one are read."""
     queries: "dict[date, CalendarQuery]" = field(default_factory=dict, repr=False)
@@ -78,7 +84,8 @@ class Series:
 
     def occurrence(self, component: icalendar.Component) -> Event:
         """Return what a component of the series says, its own or one that `query` made."""
-        start = _settled(moment(component, "DTSTART"), self.zone)
+        due = moment(component, "DTSTART")
+        start = settled(due, self.zone)
         cancelled = str(component.get("STATUS", "")).upper() == "CANCELLED"
         usual = "OPAQUE" if isinstance(start, datetime) else "TRANSPARENT"
         at = None if component is self.master or not self.repeats else moment(component, "RECURRENCE-ID")
@@ -87,7 +94,7 @@ class Series:
             series_id="" if at is None else self.uid,
             title=" ".join(str(component.get("SUMMARY", "")).split()) or "(no title)",
             start=start,
-            end=_end(component, start, self.zone),
+            end=end_of(due, length_of(component, self.zone), self.zone),
             zone=zone_name(start),
             location=str(component.get("LOCATION", "")),
             notes=str(component.get("DESCRIPTION", "")),
@@ -98,7 +105,7 @@ class Series:
             cancelled=cancelled,
             takes_time=not cancelled and str(component.get("TRANSP", usual)).upper() == "OPAQUE",
             changed=component is not self.master and self._is_changed(component),
-            foreign=self.foreign,
+            source=self.source,
         )
 
     @property
@@ -168,26 +175,29 @@ def _encoded(calendar: icalendar.Calendar) -> bytes:
 
 def series_of(calendar: icalendar.Calendar, zone: ZoneInfo) -> list[Series]:
     """Return the series in a calendar; components without a usable start are left out."""
-    foreign = str(calendar.get("PRODID", "")) != PRODUCT
+    product = str(calendar.get("PRODID", ""))
+    source = "" if product == PRODUCT else product.strip() or "another program"
     groups: dict[str, list[icalendar.Event]] = {}
     for component in calendar.walk("VEVENT"):
         if isinstance(component, icalendar.Event) and _usable(component):
             groups.setdefault(str(component.get("UID", "")), []).append(component)
-    return [_series(components, zone, foreign=foreign) for uid, components in groups.items() if uid]
+    return [_series(components, zone, source) for uid, components in groups.items() if uid]
 
 
-def _series(components: list[icalendar.Event], zone: ZoneInfo, *, foreign: bool) -> Series:
+def _series(components: list[icalendar.Event], zone: ZoneInfo, source: str) -> Series:
     masters = [component for component in components if "RECURRENCE-ID" not in component]
     master = masters[-1] if masters else components[0]
     overrides = tuple(component for component in components if "RECURRENCE-ID" in component and component is not master)
-    return Series(str(master["UID"]), master, overrides, foreign or "ORGANIZER" in master, zone)
+    if "ORGANIZER" in master:
+        source = _attendee_text(next(iter(several(master["ORGANIZER"])))) or source or "an organizer"
+    return Series(str(master["UID"]), master, overrides, source, zone)
 
 
 def _usable(component: icalendar.Component) -> bool:
     return isinstance(moment(component, "DTSTART"), date)
 
 
-def new_calendar(uid: str, draft: EventDraft, now: datetime, request: str | None) -> icalendar.Calendar:
+def new_calendar(uid: str, draft: EventDraft, now: datetime, request: str | None, zone: ZoneInfo) -> icalendar.Calendar:
     """Return a calendar with one event; `request` is the idempotency key and hash to keep with it."""
     calendar = icalendar.Calendar()
     calendar.add("PRODID", PRODUCT)
@@ -197,66 +207,66 @@ def new_calendar(uid: str, draft: EventDraft, now: datetime, request: str | None
     component.add("CREATED", now)
     if request:
         component.add(REQUEST_KEY, request)
-    _write(component, None, draft)
+    if draft.lasts is None:
+        set_end(component, draft.start, draft.end)
+    else:
+        set_times(component, draft.start, Length(exact=draft.lasts), zone)
+    write_words(component, {name: value for name in WORDS if (value := getattr(draft, name))})
+    if draft.recurrence:
+        component.add("RRULE", icalendar.vRecur.from_ical(draft.recurrence))
     stamp(component, now)
     calendar.add_component(component)
     return calendar
 
 
-def rewrite(component: icalendar.Event, current: Event, draft: EventDraft, now: datetime) -> None:
-    """Set what differs between the event and the draft; every other property stays as it is."""
-    _write(component, current, draft)
-    stamp(component, now, changed=True)
-
-
 def stamp(component: icalendar.Event, now: datetime, *, changed: bool = False) -> None:
-    """Set when a component was written, and count a change of it (RFC 5545 section 3.8.7.4)."""
-    if changed:
+    """Set when a component was written, and count a change of it.
+
+    SEQUENCE and DTSTAMP of an event with an organizer are the organizer's: they tell which of the organizer's versions
+    it is (RFC 5545 sections 3.8.7.2 and 3.8.7.4, RFC 5546 section 2.1.5).
+    """
+    theirs = "ORGANIZER" in component
+    if changed and not theirs:
         component["SEQUENCE"] = icalendar.vInt(sequence_of(component) + 1)
-    for name in ("DTSTAMP", "LAST-MODIFIED"):
+    for name in ("LAST-MODIFIED",) if theirs and "DTSTAMP" in component else ("DTSTAMP", "LAST-MODIFIED"):
         component.pop(name, None)
         component.add(name, now.astimezone(UTC).replace(microsecond=0))
 
 
-def _write(component: icalendar.Event, current: Event | None, draft: EventDraft) -> None:
-    rule = icalendar.vRecur.from_ical(draft.recurrence) if draft.recurrence else None
-    changed = changes(current, draft)
-    values: tuple[tuple[str, str, Any], ...] = (
-        ("times", "DURATION", None),
-        ("times", "DTSTART", draft.start),
-        ("times", "DTEND", draft.end),
-        ("title", "SUMMARY", draft.title),
-        ("location", "LOCATION", draft.location or None),
-        ("notes", "DESCRIPTION", draft.notes or None),
-        ("recurrence", "RRULE", rule),
-    )
-    for what, name, value in values:
-        if what in changed:
-            _set(component, name, value)
-    if "reminders" in changed:
-        set_reminders(component, draft.reminders, draft.title)
-    if "attendees" in changed:
-        component.pop("ATTENDEE", None)
-        for attendee in draft.attendees:
-            component.add("ATTENDEE", _attendee(attendee), encode=False)
+def write_words(component: icalendar.Event, words: Mapping[str, Any]) -> None:
+    """Set these of an event's words, by their names in `Event`; every other property stays as it is."""
+    for name, value in words.items():
+        if name == "attendees":
+            _set_attendees(component, value)
+        elif name == "reminders":
+            set_reminders(component, value, str(component.get("SUMMARY", "")))
+        else:
+            set_property(component, _PROPERTIES[name], value or None)
 
 
-def changes(current: Event | None, draft: EventDraft) -> set[str]:
-    """Return what a draft changes: `times` and the names of other fields; everything when there is no event yet."""
-    fields = {"title", "location", "notes", "recurrence", "attendees", "reminders"}
-    if current is None:
-        return fields | {"times"}
-    changed = {name for name in fields if getattr(current, name) != getattr(draft, name)}
-    zone = zone_name(draft.start)
-    if (current.start, current.end, current.zone) != (draft.start, draft.end, zone):
-        changed.add("times")
-    return changed
-
-
-def _set(component: icalendar.Event, name: str, value: Any) -> None:
+def set_property(component: icalendar.Event, name: str, value: Any) -> None:
+    """Set a property to one value, or take it out."""
     component.pop(name, None)
     if value is not None:
         component.add(name, value)
+
+
+def _set_attendees(component: icalendar.Event, texts: Iterable[str]) -> None:
+    """Set who attends; of those who stay, what else is known stays too: their answer, their role."""
+    known = {_address(str(value)): value for value in several(component.get("ATTENDEE")) if _address(str(value))}
+    named = {_attendee_text(value): value for value in several(component.get("ATTENDEE"))}
+    component.pop("ATTENDEE", None)
+    for text in texts:
+        new = _attendee(text)
+        old = named.get(text) or known.get(_address(str(new)))
+        if old is not None and text not in named and "CN" in new.params:
+            old.params["CN"] = new.params["CN"]
+        component.add("ATTENDEE", new if old is None else old, encode=False)
+
+
+def _address(value: str) -> str:
+    address = value.lower().removeprefix("mailto:")
+    return "" if f"mailto:{address}" == f"mailto:{_NO_ADDRESS}" or address == _NO_ADDRESS else address
 
 
 def _attendee(text: str) -> icalendar.vCalAddress:
@@ -280,7 +290,7 @@ def request_of(series: Series) -> str:
 
 def settled_place(at: date, zone: ZoneInfo) -> date:
     """Return a RECURRENCE-ID in the form in which equal ones are equal: a UTC instant, or a date."""
-    return instant(_settled(at, zone), zone) if isinstance(at, datetime) else at
+    return instant(settled(at, zone), zone) if isinstance(at, datetime) else at
 
 
 def zone_name(value: date) -> str | None:
@@ -289,26 +299,6 @@ def zone_name(value: date) -> str | None:
     if zone is UTC:
         return "UTC"
     return getattr(zone, "key", None) if zone else None
-
-
-def _settled(value: Any, configured: ZoneInfo) -> date:
-    if not isinstance(value, datetime):
-        return cast("date", value)
-    if value.tzinfo is None:
-        return value.replace(tzinfo=configured)
-    return value.astimezone(UTC).astimezone(value.tzinfo)  # a wall clock time that a clock change skips moves forward
-
-
-def _end(component: icalendar.Component, start: date, configured: ZoneInfo) -> date:
-    end, length = moment(component, "DTEND"), moment(component, "DURATION")
-    timed = isinstance(start, datetime)
-    if end is not None and isinstance(end, datetime) == timed:
-        return max(start, _settled(end, configured))
-    if isinstance(length, timedelta) and isinstance(start, datetime):
-        return (start.astimezone(UTC) + max(length, timedelta(0))).astimezone(start.tzinfo)
-    if isinstance(length, timedelta) and length.days > 0:
-        return start + timedelta(days=length.days)
-    return start if timed else start + timedelta(days=1)
 
 
 def _attendee_text(value: Any) -> str:

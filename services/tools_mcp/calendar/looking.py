@@ -1,6 +1,6 @@
 """Looking through a snapshot: what lies in a window, in order, with bounded work however much repeats. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
@@ -131,13 +131,15 @@ def position_in(zone: ZoneInfo) -> Callable[[Event], tuple[int, str]]:
     return position
 
 
-def clashes(snapshot: Snapshot, events: Sequence[Event], uid: str, zone: ZoneInfo, work: Work) -> list[Event]:
-    """Return what takes up time at the same time as one of these events of the series `uid`."""
+def clashes(
+    snapshot: Snapshot, events: Sequence[Event], uids: Container[str], zone: ZoneInfo, work: Work
+) -> list[Event]:
+    """Return what takes up time at the same time as one of these events of the series `uids`."""
     spans = [(instant(event.start, zone), instant(event.end, zone)) for event in events if event.takes_time]
     if not spans:
         return []
     window = Window(min(start for start, _ in spans), max(end for _, end in spans))
-    others = [stored for stored in snapshot.series if stored.uid != uid]
+    others = [stored for stored in snapshot.series if stored.uid not in uids]
     busy = [event for event in overlapping(others, window, work) if event.takes_time]
     return [event for event in busy if any(_overlap(event, span, zone) for span in spans)]
 

@@ -1,7 +1,7 @@
 """What the calendar keeps and what its tools answer."""
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, Field
@@ -39,8 +39,8 @@ class Event:
     """Whether nothing else fits beside it. All-day events do so only when their file says it: think of birthdays."""
     changed: bool = False
     """An occurrence that differs from its series (RECURRENCE-ID)."""
-    foreign: bool = False
-    """Written by another program, so its words may be somebody else's."""
+    source: str = ""
+    """Who wrote it when it was not us: its organizer, or the program; its words may then be anybody's."""
     series_id: str = ""
     """The id of the whole series, when `id` names one occurrence of it."""
 
@@ -48,6 +48,11 @@ class Event:
     def all_day(self) -> bool:
         """Whether it has dates and no times."""
         return not isinstance(self.start, datetime)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether somebody else's words may be in it."""
+        return bool(self.source)
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,8 @@ class EventDraft:
     attendees: tuple[str, ...] = ()
     recurrence: str = ""
     reminders: tuple[int, ...] = ()
+    lasts: timedelta | None = None
+    """Its length, when that was told and not its end; the two differ where a clock changes meanwhile."""
     remarks: tuple[str, ...] = ()
     """What had to be assumed, one sentence each."""
 

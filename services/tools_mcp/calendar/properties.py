@@ -1,6 +1,6 @@
 """Reading single properties of a component, broken ones included. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import icalendar
@@ -17,6 +17,13 @@ def several(value: Any) -> Iterable[Any]:
     if value is None:
         return ()
     return value if isinstance(value, list) else (value,)
+
+
+def put(component: icalendar.Component, name: str, values: Sequence[Any]) -> None:
+    """Set a property that may occur any number of times."""
+    component.pop(name, None)
+    for value in values:
+        component.add(name, [value] if isinstance(value, tuple) else value)
 
 
 def rule_text(rule: Any) -> str:

@@ -1,11 +1,14 @@
 """Recurrence rules (RFC 5545 section 3.3.10): what is accepted, checked before anything is stored. Pure."""
 
+import copy
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo
 
-from tools_mcp.calendar.times import at_local
+import icalendar
+
+from tools_mcp.calendar.times import at_local, wall
 from tools_mcp.errors import InvalidInputError
 from tools_mcp.texts import shown
 
@@ -37,13 +40,17 @@ def checked_rule(text: str, start: date) -> str:
     """
     parts = _parts(text)
     _check_values(parts, text)
-    wall = start.replace(tzinfo=None) if isinstance(start, datetime) else datetime.combine(start, time())
+    begins = wall(start)
     until = _until(parts, start, text)
-    if until is not None and until < wall:
+    if until is not None and until < begins:
         raise InvalidInputError(f"The recurrence {shown(text)} ends before the event starts; send a later UNTIL.")
-    _check_first(parts, wall, until, text)
+    _check_first(_joined(parts), begins, until, text)
     if until is not None:
         parts["UNTIL"] = _stored_until(until, start)
+    return _joined(parts)
+
+
+def _joined(parts: Mapping[str, str]) -> str:
     return ";".join(f"{name}={value}" for name, value in parts.items())
 
 
@@ -82,7 +89,7 @@ def _check_values(parts: Mapping[str, str], text: str) -> None:
 
 
 def _until(parts: Mapping[str, str], start: date, text: str) -> datetime | None:
-    """Return the last wall clock time UNTIL allows, in the zone of the start."""
+    """Return the last wall clock time that an UNTIL of a caller allows, in the zone of the start."""
     if "UNTIL" not in parts:
         return None
     match = _UNTIL.fullmatch(parts["UNTIL"])
@@ -90,15 +97,15 @@ def _until(parts: Mapping[str, str], start: date, text: str) -> datetime | None:
         raise _refused(text, "UNTIL takes 20261231 or 20261231T235959Z")
     day, clock, utc = match.groups()
     try:
-        wall = datetime.strptime(day + (clock or "235959"), "%Y%m%d%H%M%S")  # noqa: DTZ007 - wall clock time on purpose
+        last = datetime.strptime(day + (clock or "235959"), "%Y%m%d%H%M%S")  # noqa: DTZ007 - wall clock time on purpose
     except ValueError as error:
         raise _refused(text, "UNTIL is no date of the calendar") from error
     if utc and isinstance(start, datetime):
-        return wall.replace(tzinfo=UTC).astimezone(start.tzinfo).replace(tzinfo=None)
-    return wall
+        return wall(last.replace(tzinfo=UTC).astimezone(start.tzinfo))
+    return last
 
 
-def first_date(rule: str, wall: datetime) -> datetime | None:
+def first_date(rule: str, begins: datetime) -> datetime | None:
     """Return the first date of a rule at or after a wall clock time, UNTIL and COUNT aside; none when it has no date.
 
     `dateutil` looks for a date up to the year 9999, which takes ten seconds for a 30 February. The Gregorian calendar
@@ -109,9 +116,9 @@ def first_date(rule: str, wall: datetime) -> datetime | None:
     """
     from dateutil.rrule import rrulestr  # imported late: most events do not repeat
 
-    years = (_LAST_YEAR - wall.year) // 400 * 400
+    years = (_LAST_YEAR - begins.year) // 400 * 400
     endless = ";".join(part for part in rule.split(";") if not part.upper().startswith(("UNTIL=", "COUNT=")))
-    first: datetime | None = next(iter(rrulestr(endless, dtstart=wall.replace(year=wall.year + years))), None)
+    first: datetime | None = next(iter(rrulestr(endless, dtstart=begins.replace(year=begins.year + years))), None)
     return first.replace(year=first.year - years) if first else None
 
 
@@ -135,33 +142,79 @@ def dates_before(rule: str, start: datetime, at: datetime) -> tuple[int, bool]:
     return before, False
 
 
-def moved_rule(rule: str, start: date, delta: timedelta) -> str:
-    """Return a stored rule for a start that moves by `delta` of wall clock time: its UNTIL moves along."""
-    parts = dict(part.partition("=")[::2] for part in rule.split(";"))
-    until = _until(parts, start, rule) if "UNTIL" in parts else None
-    if until is None or not delta:
+def last_wall(until: date, start: date, configured: ZoneInfo) -> datetime:
+    """Return the last wall clock time a rule's UNTIL allows, in the zone its series' start has in the file.
+
+    RFC 5545 section 3.3.10: UNTIL is what DTSTART is, or in UTC. Programs also write a date for a series with times,
+    and mean the whole day; a UTC time for one without a zone is meant in the configured one.
+    """
+    if not isinstance(until, datetime):
+        return datetime.combine(until, time(23, 59, 59))
+    if not isinstance(start, datetime):
+        return datetime.combine(until.date(), time(23, 59, 59))
+    return wall(until.astimezone(start.tzinfo or configured)) if until.tzinfo else until
+
+
+def until_at(last: datetime, start: date) -> date:
+    """Return the UNTIL that says a last wall clock time the way RFC 5545 wants it beside this start."""
+    if not isinstance(start, datetime):
+        return last.date()
+    return last if start.tzinfo is None else at_local(last, start.tzinfo)[0].astimezone(UTC)
+
+
+def plain_rule(rule: icalendar.vRecur, start: date, configured: ZoneInfo) -> icalendar.vRecur:
+    """Return a rule of a file with its UNTIL in the form that RFC 5545 wants beside this start."""
+    told = rule.get("UNTIL", [None])[0]
+    if not isinstance(told, date):
         return rule
-    parts["UNTIL"] = f"{until + delta:%Y%m%dT%H%M%S}"
-    return ";".join(f"{name}={value}" for name, value in parts.items())
+    plain = copy.deepcopy(rule)
+    plain["UNTIL"] = [until_at(last_wall(told, start, configured), start)]
+    return plain
 
 
-def _check_first(parts: Mapping[str, str], wall: datetime, until: datetime | None, text: str) -> None:
-    """Programs disagree on a start that is not a date of its rule, so such a pair is not stored."""
-    first = first_date(";".join(f"{name}={value}" for name, value in parts.items()), wall)
+def moved_rule(rule: icalendar.vRecur, was: date, start: date, configured: ZoneInfo) -> icalendar.vRecur:
+    """Return the rule of a series whose start goes from `was` to `start`: its UNTIL moves by as much of the clock."""
+    told = rule.get("UNTIL", [None])[0]
+    if not isinstance(told, date):
+        return rule
+    moved = copy.deepcopy(rule)
+    last = last_wall(told, was, configured)
+    moved["UNTIL"] = [until_at(last + (wall(start) - wall(was)), start)]
+    return moved
+
+
+def starts_with(rule: str, start: date) -> bool:
+    """Whether a start is a date of its rule."""
+    try:
+        return first_date(rule, wall(start)) == wall(start)
+    except ValueError:
+        return False
+
+
+def check_start(rule: str, start: date) -> None:
+    """Refuse a start that is no date of its rule, because programs disagree on what such a series is.
+
+    Raises:
+        InvalidInputError: It is none, and the sentence names the date that would be.
+    """
+    _check_first(rule, wall(start), None, rule)
+
+
+def _check_first(rule: str, begins: datetime, until: datetime | None, text: str) -> None:
+    first = first_date(rule, begins)
     if first is None or (until and first > until):
         raise _refused(text, "it has no date at or after the start")
-    if first != wall:
+    if first != begins:
         raise _refused(
             text,
-            f"the start {wall:%A %Y-%m-%d} is not one of its dates; start on {first:%A %Y-%m-%d} or change the rule",
+            f"the start {begins:%A %Y-%m-%d} is not one of its dates; start on {first:%A %Y-%m-%d} or change the rule",
         )
 
 
 def _stored_until(until: datetime, start: date) -> str:
     if not isinstance(start, datetime):
         return f"{until:%Y%m%d}"
-    zone = start.tzinfo if isinstance(start.tzinfo, ZoneInfo) else ZoneInfo("UTC")
-    return f"{at_local(until, zone)[0].astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    return f"{at_local(until, start.tzinfo or UTC)[0].astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
 def _refused(text: str, why: str) -> InvalidInputError:

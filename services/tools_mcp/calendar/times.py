@@ -6,7 +6,7 @@ skips (they move forward) or repeats (the first one is meant).
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tools_mcp.errors import InvalidInputError
@@ -19,6 +19,8 @@ _TIME = re.compile(
 _ISO_DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:\d+S)?)?")
 _PLAIN_DURATION = re.compile(r"(?:(\d+) ?d(?:ays?)?)? ?(?:(\d+) ?h(?:ours?|rs?)?)? ?(?:(\d+) ?m(?:in(?:ute)?s?)?)?")
 _HOURS = re.compile(r"(\d{1,2}):(\d{2})\s*[-–]\s*(\d{1,2}):(\d{2})")  # noqa: RUF001 - people write ranges with en dashes
+_NO_ZONE = re.compile(r"(?:localtime|posixrules|factory)$|(?:right|posix)/", re.IGNORECASE)
+"""Files beside the zones in many systems' database; no other program knows them by these names."""
 _FIRST_YEAR, _LAST_YEAR = 1900, 2199
 _LONGEST = timedelta(days=366)
 _DAY_MINUTES = 24 * 60
@@ -40,14 +42,14 @@ def zone_named(name: str) -> ZoneInfo:
         InvalidInputError: The time zone database has no such zone.
     """
     try:
-        return ZoneInfo(name)
+        return ZoneInfo("" if _NO_ZONE.match(name) else name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise InvalidInputError(
             f"The time zone {shown(name)} is unknown; send an IANA name such as Europe/Berlin or America/New_York."
         ) from error
 
 
-def read_time(text: str, what: str, zone: ZoneInfo | None, configured: ZoneInfo) -> ReadTime:
+def read_time(text: str, what: str, zone: tzinfo | None, configured: ZoneInfo) -> ReadTime:
     """Read a time argument called `what`; `zone` is the caller's own, `configured` counts when there is none.
 
     With an offset and no zone the result is that instant, in the configured zone when the offset fits it, else in UTC.
@@ -66,7 +68,7 @@ def read_time(text: str, what: str, zone: ZoneInfo | None, configured: ZoneInfo)
         value = datetime.fromisoformat(f"{day}T{clock or '00:00'}{(offset or '').upper()}")
     except ValueError as error:
         raise InvalidInputError(f"{what} {shown(text)} does not exist in the calendar; check day and time.") from error
-    if not _FIRST_YEAR < value.year < _LAST_YEAR:
+    if not _FIRST_YEAR <= value.year <= _LAST_YEAR:
         raise InvalidInputError(f"{what} {shown(text)} is outside the years {_FIRST_YEAR} to {_LAST_YEAR}.")
     if not clock:
         return ReadTime(value.date())
@@ -77,16 +79,20 @@ def read_time(text: str, what: str, zone: ZoneInfo | None, configured: ZoneInfo)
     return ReadTime(aware, " ".join(filter(None, (assumed, remark))) or None)
 
 
-def _instant(value: datetime, what: str, zone: ZoneInfo | None, configured: ZoneInfo) -> datetime:
+def _instant(value: datetime, what: str, zone: tzinfo | None, configured: ZoneInfo) -> datetime:
     local = value.astimezone(zone or configured)
     fits = local.utcoffset() == value.utcoffset()
     if zone and not fits:
         raise InvalidInputError(
-            f"{what} has the offset {_offset(value)}, but {zone.key} is at {_offset(local)} then; send "
-            f"{value.replace(tzinfo=None).isoformat()} for that time in {zone.key}, "
+            f"{what} has the offset {_offset(value)}, but {_name(zone)} is at {_offset(local)} then; send "
+            f"{value.replace(tzinfo=None).isoformat()} for that time in {_name(zone)}, "
             f"or {local.isoformat()} for that instant."
         )
     return local if fits and not local.fold else value.astimezone(UTC)  # iCalendar has no word for a repeated 02:30
+
+
+def _name(zone: tzinfo) -> str:
+    return getattr(zone, "key", None) or "the event's own zone"
 
 
 def has_offset(text: str) -> bool:
@@ -99,14 +105,14 @@ def _offset(value: datetime) -> str:
     return value.isoformat()[-6:]
 
 
-def at_local(naive: datetime, zone: ZoneInfo) -> tuple[datetime, str | None]:
+def at_local(naive: datetime, zone: tzinfo) -> tuple[datetime, str | None]:
     """Return the instant of a wall clock time, and a remark when a clock change skips or repeats it."""
     first = naive.replace(tzinfo=zone)
     settled = first.astimezone(UTC).astimezone(zone)
     if settled.replace(tzinfo=None) != naive:
-        return settled, f"{naive:%H:%M} is skipped in {zone.key} that day, so {settled:%H:%M} was taken."
+        return settled, f"{naive:%H:%M} is skipped in {_name(zone)} that day, so {settled:%H:%M} was taken."
     if first.utcoffset() != first.replace(fold=1).utcoffset():
-        return first, f"{naive:%H:%M} happens twice in {zone.key} that day, the first was taken."
+        return first, f"{naive:%H:%M} happens twice in {_name(zone)} that day, the first was taken."
     return first, None
 
 
@@ -151,6 +157,15 @@ def read_hours(text: str) -> tuple[int, int]:
 def day_start(day: date, zone: ZoneInfo) -> datetime:
     """Return the first instant of a day in a zone (midnight, or what a clock change made of it)."""
     return at_local(datetime.combine(day, time()), zone)[0]
+
+
+def settled(value: date, configured: ZoneInfo) -> date:
+    """Return a moment of a file as it takes place: a time without a zone is in `configured`, a skipped one moves on."""
+    if not isinstance(value, datetime):
+        return value
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=configured)
+    return value.astimezone(UTC).astimezone(value.tzinfo)
 
 
 def wall(value: date) -> datetime:

@@ -6,13 +6,13 @@ with the higher SEQUENCE is newer, then the one that was changed later (RFC 5546
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
 import icalendar
 
-from tools_mcp.calendar.expansion import occurrences
+from tools_mcp.calendar.expansion import has_occurrences
 from tools_mcp.calendar.facts import facts_of
 from tools_mcp.calendar.ics import PRODUCT, REQUEST_KEY, Series, UnreadableError, decode, encode, series_of
 from tools_mcp.calendar.model import ImportAnswer, Skipped
@@ -186,11 +186,11 @@ def _changed_at(component: icalendar.Component) -> datetime:
 
 def _unusable(series: Series, calendar: icalendar.Calendar) -> str | None:
     try:
-        facts = facts_of(series, calendar)
-        occurrences(series, facts.first, facts.first + timedelta(minutes=1))
+        facts_of(series, calendar)
+        empty = series.repeats and not has_occurrences(series)
     except UnreadableError as error:
         return str(error)
-    return None
+    return "repeats on no date" if empty else None
 
 
 def _title(component: icalendar.Component) -> str:

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tools_mcp.calendar.drafting import change_event, draft_event
+from tools_mcp.calendar.drafting import Span, check_zoned, draft_event, new_span, new_words
 from tools_mcp.calendar.model import Event, EventDraft, EventFields
 from tools_mcp.errors import InvalidInputError
 
@@ -28,11 +28,13 @@ def draft(**fields: Any) -> EventDraft:
     return draft_event(EventFields(**{"title": "Lunch", "start": "2026-12-01T12:00", **fields}), BERLIN)
 
 
-def change(event: Event, **fields: Any) -> EventDraft:
-    return change_event(event, EventFields(**fields), BERLIN)
+def moved(event: Event, zone: ZoneInfo = BERLIN, **fields: Any) -> Span:
+    span = new_span(event, EventFields(**fields), zone)
+    assert span
+    return span
 
 
-def span(made: EventDraft) -> tuple[str, str]:
+def times(made: EventDraft | Span) -> tuple[str, str]:
     return made.start.isoformat(), made.end.isoformat()
 
 
@@ -53,7 +55,7 @@ def span(made: EventDraft) -> tuple[str, str]:
     ],
 )
 def test_the_end_follows_from_what_was_given(fields: dict[str, Any], start: str, end: str) -> None:
-    assert span(draft(**fields)) == (start, end)
+    assert times(draft(**fields)) == (start, end)
 
 
 @pytest.mark.parametrize(
@@ -132,23 +134,14 @@ def test_remarks_say_what_was_assumed_once() -> None:
     ],
 )
 def test_a_moved_event_keeps_what_was_not_given(event: Event, fields: dict[str, Any], start: str, end: str) -> None:
-    assert span(change(event, **fields)) == (start, end)
+    assert times(moved(event, **fields)) == (start, end)
 
 
-def test_a_series_keeps_its_rule_and_zone_when_it_moves() -> None:
-    moved = change(SERIES, start="2026-12-14T09:00:00+01:00")
+def test_a_series_keeps_its_zone_when_it_moves() -> None:
+    start = moved(SERIES, start="2026-12-14T09:00:00+01:00").start
 
-    assert moved.recurrence == SERIES.recurrence
-    assert isinstance(moved.start, datetime)
-    assert moved.start.tzinfo is BERLIN
-
-
-def test_a_moved_series_has_to_fit_its_rule() -> None:
-    with pytest.raises(InvalidInputError, match="Tuesday 2026-12-08 is not one of its dates"):
-        change(SERIES, start="2026-12-08T09:00")
-
-    moved = change(SERIES, start="2026-12-08T09:00", recurrence="FREQ=WEEKLY;BYDAY=TU")
-    assert moved.recurrence == "FREQ=WEEKLY;BYDAY=TU"
+    assert isinstance(start, datetime)
+    assert start.tzinfo is BERLIN
 
 
 IN_UTC = replace(
@@ -160,36 +153,48 @@ IN_UTC = replace(
 )
 
 
-def test_an_event_kept_in_utc_needs_a_zone_before_it_recurs() -> None:
+def test_an_event_kept_in_utc_has_no_zone_to_recur_in() -> None:
     with pytest.raises(InvalidInputError, match="send timezone with an IANA"):
-        change(IN_UTC, recurrence="FREQ=WEEKLY")
+        check_zoned(moved(IN_UTC, duration="60"))
 
     for zone in ("UTC", "Etc/UTC"):
-        recurring = change_event(IN_UTC, EventFields(recurrence="FREQ=WEEKLY"), ZoneInfo(zone))
-        assert recurring.recurrence == "FREQ=WEEKLY"
+        check_zoned(moved(IN_UTC, ZoneInfo(zone), duration="60"))
 
 
 def test_a_series_kept_in_utc_stays_there_until_it_is_given_a_local_time() -> None:
     series = replace(IN_UTC, recurrence="FREQ=WEEKLY;BYDAY=MO")
 
-    assert span(change(series, duration="30")) == ("2026-12-07T08:00:00+00:00", "2026-12-07T08:30:00+00:00")
-    assert span(change(series, start="2026-12-14T10:00"))[0] == "2026-12-14T10:00:00+01:00"
+    assert times(moved(series, duration="30")) == ("2026-12-07T08:00:00+00:00", "2026-12-07T08:30:00+00:00")
+    assert times(moved(series, start="2026-12-14T10:00"))[0] == "2026-12-14T10:00:00+01:00"
     with pytest.raises(InvalidInputError, match="send timezone with an IANA"):
-        change(series, start="2026-12-14T10:00:00Z")
+        check_zoned(moved(series, start="2026-12-14T10:00:00Z"))
 
 
-def test_an_empty_text_clears_and_nothing_keeps() -> None:
-    cleared = change(SERIES, location="", notes="", attendees=(), recurrence="")
+def test_words_alone_are_no_change_of_times() -> None:
+    assert new_span(SERIES, EventFields(title="Daily", notes="", recurrence=""), BERLIN) is None
 
-    assert (cleared.location, cleared.notes, cleared.attendees, cleared.recurrence) == ("", "", (), "")
-    assert change(SERIES, title="Daily").notes == "Bring coffee"
-    assert change(SERIES).remarks == ()
+
+def test_an_empty_text_clears_and_what_is_not_given_is_no_word() -> None:
+    assert new_words(EventFields(location="", notes="", attendees=(), reminders=())) == {
+        "location": "",
+        "notes": "",
+        "attendees": (),
+        "reminders": (),
+    }
+    assert new_words(EventFields(title="Daily")) == {"title": "Daily"}
+    with pytest.raises(InvalidInputError, match="leave it out to keep"):
+        new_words(EventFields(title=" "))
+
+
+def test_an_event_without_length_keeps_it_when_it_moves() -> None:
+    reminder = replace(SERIES, end=SERIES.start)
+
+    assert times(moved(reminder, start="2026-12-14T10:00")) == ("2026-12-14T10:00:00+01:00",) * 2
 
 
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"title": " "}, "leave it out to keep"),
         ({"timezone": "America/New_York"}, "send start together"),
         ({"all_day": False, "start": "2026-12-14"}, "without a time of day"),
         ({"end": "2026-12-07T08:00"}, "is not after start"),
@@ -197,7 +202,27 @@ def test_an_empty_text_clears_and_nothing_keeps() -> None:
 )
 def test_a_change_that_makes_no_event_is_refused(fields: dict[str, Any], why: str) -> None:
     with pytest.raises(InvalidInputError, match=why):
-        change(SERIES, **fields)
+        moved(SERIES, **fields)
+
+
+def test_the_second_of_two_times_is_no_start_of_a_series() -> None:
+    second = {"start": "2026-10-25T02:30:00+01:00", "timezone": "Europe/Berlin"}
+
+    assert draft(**second).start == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
+    with pytest.raises(InvalidInputError, match="second such time"):
+        draft(**second, recurrence="FREQ=DAILY")
+    assert draft(start="2026-10-25T02:30", recurrence="FREQ=DAILY").start.isoformat() == "2026-10-25T02:30:00+02:00"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"start": "2026-12-01T10:00", "all_day": True}, "all_day is true, so the time of day of start was left out."),
+        ({"start": "2026-12-01", "end": "2026-12-02T10:00"}, "so the time of day of end was left out."),
+    ],
+)
+def test_a_time_of_day_that_is_left_out_is_told(fields: dict[str, Any], said: str) -> None:
+    assert any(remark.endswith(said) for remark in draft(**fields).remarks)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools_mcp.calendar.drafting import draft_event
-from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, new_calendar, rewrite, series_of
+from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, new_calendar, series_of, stamp, write_words
+from tools_mcp.calendar.lengths import Length, set_times
 from tools_mcp.calendar.model import Event, EventDraft, EventFields
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -44,7 +45,7 @@ END:VCALENDAR
 
 def made(draft: EventDraft) -> tuple[bytes, Event]:
     """A draft as a file, and as it is read back from that file."""
-    data = encode(new_calendar("uid-1", draft, NOW, None))
+    data = encode(new_calendar("uid-1", draft, NOW, None, BERLIN))
     return data, only(data).event
 
 
@@ -157,17 +158,18 @@ def test_leaving_out_known_zones_changes_no_time(zones_kept: bool) -> None:
 def test_a_change_leaves_what_it_does_not_name_as_it_was() -> None:
     calendar = decode(FOREIGN)
     [series] = series_of(calendar, BERLIN)
-    before = series.event
     start = datetime(2026, 12, 2, 10, tzinfo=BERLIN)
-    draft = EventDraft(before.title, start, start + timedelta(hours=1), notes="new", reminders=before.reminders)
-    rewrite(series.master, before, draft, NOW)
+    set_times(series.master, start, Length(exact=timedelta(hours=1)), BERLIN)
+    write_words(series.master, {"notes": "new"})
+    stamp(series.master, NOW, changed=True)
     after = encode(calendar)
 
     assert b"X-COLOUR:red" in after
     assert b"BEGIN:VALARM" in after
     assert b"SUMMARY:Pay\\, the \\nrent" in after
     assert b"DURATION" not in after
-    assert b"SEQUENCE:1" in after
+    assert b"SEQUENCE" not in after, "it is the organizer's to count"
+    assert b"DTSTAMP:20260101T000000Z" in after
     assert only(after).event.notes == "new"
 
 
@@ -183,7 +185,7 @@ def test_reminders_are_alarms_and_other_alarms_stay() -> None:
     [series] = series_of(calendar, BERLIN)
     before = series.event
     assert before.reminders == (15,)
-    rewrite(series.master, before, EventDraft(before.title, before.start, before.end, reminders=(5,)), NOW)
+    write_words(series.master, {"reminders": (5,)})
     after = encode(calendar)
 
     assert only(after).event.reminders == (5,)

@@ -155,7 +155,7 @@ def test_facts_come_back_from_json_as_they_were(data: bytes) -> None:
 def test_facts_of_any_event_survive_json(start: datetime, zone: str, minutes: int, title: str) -> None:
     begins = start.replace(microsecond=0, tzinfo=ZoneInfo(zone))
     ends = (begins.astimezone(UTC) + timedelta(minutes=minutes)).astimezone(begins.tzinfo)
-    calendar = new_calendar("u", EventDraft(title, begins, ends, reminders=(minutes,)), NOW, None)
+    calendar = new_calendar("u", EventDraft(title, begins, ends, reminders=(minutes,)), NOW, None, BERLIN)
     facts = facts_of(series_in(calendar, "u", BERLIN), calendar)
 
     assert from_json(as_json(facts)) == facts

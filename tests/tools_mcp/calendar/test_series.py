@@ -84,7 +84,8 @@ def test_one_occurrence_is_deleted_alone_once_and_kept_in_the_trash(agenda: Agen
     assert (gone.event.start.isoformat()[5:16], gone.remarks) == ("12-08T09:00", ("Only this occurrence was deleted.",))
     assert starts(agenda) == ["12-01T09:00", "12-15T09:00", "12-22T09:00", "12-29T09:00"]
     assert b"EXDATE;TZID=Europe/Berlin:20261208T090000" in (tmp_path / "e1.ics").read_bytes()
-    [kept] = decode((tmp_path / ".trash" / "e1.ics").read_bytes()).events
+    [path] = (tmp_path / ".trash").iterdir()
+    [kept] = decode(path.read_bytes()).events
     assert kept["SUMMARY"] == "Stand-up"
     assert agenda.delete("e1/20261208T080000Z").remarks == ("This occurrence of the series was deleted already.",)
     with pytest.raises(NotFoundError, match="no occurrence with the id"):
@@ -116,7 +117,7 @@ def test_following_splits_the_series_in_two(agenda: Agenda, tmp_path: Path) -> N
     made = change(agenda, "e1/20261215T080000Z", "following", start="2026-12-15T10:00", location="Room 2")
 
     assert starts(agenda) == ["12-01T09:00", "12-08T09:00", "12-15T10:00", "12-22T10:00", "12-29T10:00"]
-    assert [event.location for event in listed(agenda)] == ["Room 1"] * 2 + ["Room 2", "Room 1", "Room 2"]
+    assert [event.location for event in listed(agenda)] == ["Room 1"] * 2 + ["Room 2"] * 3
     assert [event.title for event in listed(agenda)][3] == "The last but one"
     assert made.event.id != "e1"
     assert agenda.get("e1").recurrence == "FREQ=WEEKLY;UNTIL=20261215T075959Z"

@@ -29,7 +29,7 @@ SEVERAL = b"".join(
 def add(store: CalendarFolder, uid: str, title: str = "Lunch") -> None:
     start = datetime(2026, 12, 1, 12, tzinfo=UTC)
     with store.writing():
-        store.add(uid, new_calendar(uid, EventDraft(title, start, start + timedelta(hours=1)), NOW, None))
+        store.add(uid, new_calendar(uid, EventDraft(title, start, start + timedelta(hours=1)), NOW, None, UTC_ZONE))
 
 
 def uids(store: CalendarFolder) -> list[str]:

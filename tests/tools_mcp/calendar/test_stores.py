@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 30, tzinfo=UTC)
 
 def calendar_of(uid: str, title: str = "Lunch", **fields: Any) -> icalendar.Calendar:
     start = datetime(2026, 12, 1, 12, tzinfo=BERLIN)
-    return new_calendar(uid, EventDraft(title, start, start + timedelta(hours=1), **fields), NOW, None)
+    return new_calendar(uid, EventDraft(title, start, start + timedelta(hours=1), **fields), NOW, None, BERLIN)
 
 
 def titles(store: CalendarStore) -> list[str]:
