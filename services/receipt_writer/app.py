@@ -48,7 +48,9 @@ from receipt_writer.storage.lock import FolderLock, take_lock
 from receipt_writer.storage.protocol import EntryStore
 from receipt_writer.tenants import Tenants, tenant_folder
 from receipt_writer.tokens import TOKENS_NAME, Tokens
+from receipt_writer.trust import Trust
 from receipt_writer.upkeep import Checkpoints, Upkeep
+from receipt_writer.uses import Uses
 from receipt_writer.writer import Clock, Limits, Writer
 from service_runtime.errors import SetupError
 
@@ -68,6 +70,7 @@ class Service:
     upkeep: Upkeep
     queries: Queries
     folder: Path
+    uses: Uses
 
 
 def clock_ms() -> int:
@@ -105,32 +108,18 @@ def open_service(
         opened.pop_all()  # from here on the store gives the lock back, also when it cannot be opened
         store = _store(files, lock, folder, identity)
         opened.callback(store.close)
-        trust = trust_of(store, identity)
-        signers: dict[Use, Signer] = {use: identity.in_force(trust, use) for use in USES}
-        restore_policies(files, folder, identity.name, trust.roots)
-        indexes = {layer: new_index(identity.name, layer) for layer in LAYERS}
-        kept = {layer: _index_file(files, folder, index) for layer, index in indexes.items()}
-        sizes = {
-            layer: replay(store, index, trust, kept[layer].rows(checkpoint_keys(trust, index.layer.chain)))
-            for layer, index in indexes.items()
-        }
-        require_state(store, indexes, trust, read_whole(files, folder / STATE_NAME))
-        ledger = Ledger(indexes.values(), signers["entry"], host)
+        judged = _judged(folder, files, store, identity)
+        ledger = Ledger(judged.indexes.values(), judged.signers["entry"], host)
         writer = Writer(ledger, store, clock, limits or Limits())
-        store.change_signer(signers["entry"])
-        abandoned = settle(ledger, store, clock, trust)
-        end_rotations(identity, signers)
-        key_log = KeyLog(ledger, store, clock, trust)
-        key_log.begin(signers)
-        record_interrupted(writer, abandoned)
+        key_log = _recovered(writer, store, clock, identity, judged)
         state = State(ledger, store, writer, StateFile(files, folder / STATE_NAME), state_every_ms)
         state.restore()
         opened.pop_all()
-    checkpoints = Checkpoints(ledger, store, signers["checkpoint"], sizes, kept)
+    checkpoints = Checkpoints(ledger, store, judged.signers["checkpoint"], judged.sizes, judged.kept)
     rotations = Rotations(key_log, identity.custody, writer, checkpoints, state)
     upkeep = Upkeep(writer, checkpoints, state, clock, _UPKEEP_S)
     queries = Queries(ledger, store, checkpoints)
-    return Service(ledger, store, checkpoints, writer, state, rotations, upkeep, queries, folder)
+    return Service(ledger, store, checkpoints, writer, state, rotations, upkeep, queries, folder, Uses())
 
 
 def open_tenant(
@@ -218,6 +207,56 @@ def _store(files: FileSystem, lock: FolderLock, folder: Path, identity: Identity
     except LedgerDamagedError:
         _require_keys_in_force(files, folder, identity)
         raise
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What a start knows when every chain was found good: whom they trust, the keys in force, and the chains by layer.
+
+    `sizes` are those of the newest checkpoints, `kept` what is kept of each index beside its chain.
+    """
+
+    trust: Trust
+    signers: dict[Use, Signer]
+    indexes: dict[str, ChainIndex]
+    sizes: dict[str, int]
+    kept: dict[str, IndexFile]
+
+
+def _judged(folder: Path, files: FileSystem, store: EntryStore, identity: Identity) -> _Judged:
+    """Judge every chain, the key log first; nothing is changed but policy files that are missing.
+
+    Raises:
+        SetupError: A key is not the one in force.
+        LedgerDamagedError: The chains are not what was committed.
+        StorageFailedError: The medium refused.
+    """
+    trust = trust_of(store, identity)
+    signers: dict[Use, Signer] = {use: identity.in_force(trust, use) for use in USES}
+    restore_policies(files, folder, identity.name, trust.roots)
+    indexes = {layer: new_index(identity.name, layer) for layer in LAYERS}
+    kept = {layer: _index_file(files, folder, index) for layer, index in indexes.items()}
+    sizes = {
+        layer: replay(store, index, trust, kept[layer].rows(checkpoint_keys(trust, index.layer.chain)))
+        for layer, index in indexes.items()
+    }
+    require_state(store, indexes, trust, read_whole(files, folder / STATE_NAME))
+    return _Judged(trust, signers, indexes, sizes, kept)
+
+
+def _recovered(writer: Writer, store: EntryStore, clock: Clock, identity: Identity, judged: _Judged) -> KeyLog:
+    """End what the last process left open, in this order: torn writes, a key change, turns that nobody will report.
+
+    Raises:
+        StorageFailedError: The medium refused.
+    """
+    store.change_signer(judged.signers["entry"])
+    abandoned = settle(writer.ledger, store, clock, judged.trust)
+    end_rotations(identity, judged.signers)
+    key_log = KeyLog(writer.ledger, store, clock, judged.trust)
+    key_log.begin(judged.signers)
+    record_interrupted(writer, abandoned)
+    return key_log
 
 
 def _require_keys_in_force(files: FileSystem, folder: Path, identity: Identity) -> None:

@@ -120,17 +120,16 @@ class State:
 
     def is_due(self, now_ms: int) -> bool:
         """Say whether something has grown and the newest state, or what no state covers, is an hour old."""
-        covered = self._newest_covered()
-        grown = [
-            index
-            for layer, index in self._ledger.indexes.items()
-            if layer not in _OWN_LAYERS and index.head.size > covered.sizes.get(index.layer.chain, 0)
-        ]
+        covered, grown = self._newest_covered(), self._grown()
         if not grown:
             return False
         oldest = [index.recorded_at_ms(covered.sizes.get(index.layer.chain, 0) + 1) for index in grown]
         since_ms = covered.made_at_ms if covered.id else min(oldest)
         return abs(now_ms - since_ms) >= self.every_ms  # a clock that stepped makes a state early rather than never
+
+    def is_behind(self) -> bool:
+        """Say whether something has grown since the newest state, so that one will be due some time."""
+        return bool(self._grown())
 
     async def publish(self) -> None:
         """Make the file the newest state. A caller that leaves does not stop the write."""
@@ -160,6 +159,14 @@ class State:
         if complaint != self._complaint:  # else every look would repeat it
             _log.warning("%s", complaint)
         self._complaint = complaint
+
+    def _grown(self) -> list[ChainIndex]:
+        sizes = self._newest_covered().sizes
+        return [
+            index
+            for layer, index in self._ledger.indexes.items()
+            if layer not in _OWN_LAYERS and index.head.size > sizes.get(index.layer.chain, 0)
+        ]
 
     def _newest_covered(self) -> _Covered:
         index = self._index()

@@ -31,6 +31,7 @@ from receipt_writer.intents import Intent
 from receipt_writer.listen import Address, UnixAddress
 from receipt_writer.process import run_service
 from receipt_writer.storage.filesystem import OsFileSystem
+from receipt_writer.tenants import Tenants
 from receipt_writer.writer import Limits
 from tests.receipt_writer.format.material import START_MS, decision_draft, turn_draft
 
@@ -234,6 +235,7 @@ class Running:
     """A service in this process, and a client's way to it."""
 
     service: Service
+    tenants: Tenants[Service]
     target: str
     leave: asyncio.Event
     ended: asyncio.Task[int]
@@ -265,12 +267,13 @@ async def running(
     options: dict[str, Any] = {"clock": clock} if clock else {}
     service = open_service(folder, files, host=host, limits=limits, **options)
     leave = asyncio.Event()
-    ended = asyncio.create_task(run_service(make_tenants(service), address, leave))
+    tenants = make_tenants(service)
+    ended = asyncio.create_task(run_service(tenants, address, leave))
     async with grpc.aio.insecure_channel(address.target) as channel:
         stub = receipts_pb2_grpc.ReceiptWriterStub(channel)  # type: ignore[no-untyped-call]
         await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), wait_for_ready=True)
         try:
-            yield Running(service, address.target, leave, ended, channel, stub)
+            yield Running(service, tenants, address.target, leave, ended, channel, stub)
         finally:
             leave.set()
             await ended

@@ -16,8 +16,10 @@ from receipt_writer.errors import (
     StorageFailedError,
     WriterStoppedError,
 )
+from receipt_writer.identity import chains_folder
 from receipt_writer.ledger import Begin
 from receipt_writer.storage.filesystem import OsFileSystem
+from receipt_writer.storage.lock import running_holder
 from receipt_writer.tenants import Tenants, tenant_folder
 from receipt_writer.tokens import Tokens, add_token, revoke_tokens
 from receipt_writer.upkeep import Upkeep
@@ -41,7 +43,11 @@ class Office:
 
 @asynccontextmanager
 async def office(
-    folder: Path, *, is_token_required: bool = False, before: Callable[[str], None] = lambda _: None
+    folder: Path,
+    *,
+    is_token_required: bool = False,
+    before: Callable[[str], None] = lambda _: None,
+    idle_s: float = 0.0,
 ) -> AsyncIterator[Office]:
     own = open_service(folder, clock=Clock())
     path = folder / "tokens.json"
@@ -52,7 +58,7 @@ async def office(
         before(tenant_id)
         return open_tenant(own, tenant_id, one.files, Clock())
 
-    tenants = Tenants(own, Tokens(path), open_one, is_token_required=is_token_required)
+    tenants = Tenants(own, Tokens(path), open_one, is_token_required=is_token_required, idle_s=idle_s)
     one = Office(folder, tenants, tokens)
     tenants.start()
     try:
@@ -227,3 +233,79 @@ async def test_upkeep_that_ends_by_itself_ends_the_writer(folder: Path, monkeypa
         await asyncio.wait_for(one.tenants.ended.wait(), 20)
         await one.tenants.finish()
         assert "upkeep ended" in str(one.tenants.failure)
+
+
+async def closed(tenants: Tenants[Service]) -> int:
+    """Close what nobody uses; return how many ledgers that were, once they are closed."""
+    tenants.close_idle()
+    closing = list(tenants._closing.values())
+    await asyncio.gather(*closing)
+    return len(closing)
+
+
+async def test_a_ledger_that_nobody_uses_is_closed_and_the_next_call_opens_it_again(folder: Path) -> None:
+    told: list[Service] = []
+    chains = chains_folder(tenant_folder(folder, "acme"))
+    async with office(folder) as one:
+        one.tenants.when_closed(told.append)
+        acme = await one.tenants.of(one.tokens["acme"])
+        first = await acme.writer.append("L12", decision(1))
+        await acme.state.regenerate("requested")
+        assert await closed(one.tenants) == 1
+        assert (told, running_holder(FILES, chains)) == ([acme], None)
+        assert (chains / "decisions.checkpoint").exists()
+        assert not one.tenants.ended.is_set()
+        again = await one.tenants.of(one.tokens["acme"])
+        assert again is not acme
+        assert (await again.writer.append("L12", decision(1))).line == first.line
+        assert one.opened == ["acme", "acme"]
+
+
+async def test_the_ledger_of_no_tenant_stays_open(folder: Path) -> None:
+    async with office(folder) as one:
+        assert await closed(one.tenants) == 0
+        await (await one.tenants.of(None)).writer.append("L12", decision(1))
+
+
+async def test_a_ledger_is_not_closed_before_its_time(folder: Path) -> None:
+    async with office(folder, idle_s=900) as one:
+        await one.tenants.of(one.tokens["acme"])
+        assert await closed(one.tenants) == 0
+
+
+async def test_a_ledger_with_an_open_call_an_open_turn_or_a_state_that_will_be_due_is_not_closed(folder: Path) -> None:
+    async with office(folder) as one:
+        acme = await one.tenants.of(one.tokens["acme"])
+        with acme.uses.a_use():
+            assert await closed(one.tenants) == 0
+        await acme.writer.begin(Begin(intent(1)))
+        assert await closed(one.tenants) == 0
+        await acme.writer.append("L10", turn(1))
+        assert await closed(one.tenants) == 0
+        await acme.state.regenerate("requested")
+        assert await closed(one.tenants) == 1
+
+
+async def test_a_call_that_comes_while_its_ledger_is_closed_gets_it_anew(folder: Path) -> None:
+    async with office(folder) as one:
+        acme = await one.tenants.of(one.tokens["acme"])
+        await acme.state.regenerate("requested")
+        one.tenants.close_idle()
+        with pytest.raises(WriterStoppedError, match="send this again, which opens it"), acme.uses.a_use():
+            pass
+        again = await one.tenants.of(one.tokens["acme"])
+        assert (await again.writer.append("L12", decision(1))).tenant_id == "acme"
+        assert again is not acme
+
+
+async def test_a_storage_that_fails_while_an_idle_ledger_is_closed_ends_all_loudly(folder: Path) -> None:
+    async with office(folder) as one:
+        acme, own = await one.tenants.of(one.tokens["acme"]), await one.tenants.of(None)
+        await acme.state.regenerate("requested")
+        one.files.fails = ("sync", "head.json")
+        await closed(one.tenants)
+        await asyncio.wait_for(one.tenants.ended.wait(), 20)
+        await one.tenants.finish()
+        assert one.tenants.failure is acme.writer.failure is not None
+        with pytest.raises(WriterStoppedError):
+            await own.writer.append("L12", decision(1))

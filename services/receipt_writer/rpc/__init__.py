@@ -1,6 +1,8 @@
 """The gRPC face: messages in, messages out. The only package that knows the generated stubs."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -10,13 +12,14 @@ from receipt_writer.rotation import Rotations
 from receipt_writer.rpc.appending import Appending
 from receipt_writer.rpc.budget import Budget
 from receipt_writer.rpc.changing_keys import ChangingKeys
-from receipt_writer.rpc.handlers import CONTRACT, Behaviour, make_handlers
+from receipt_writer.rpc.handlers import CONTRACT, Behaviour, Handler, make_handlers
 from receipt_writer.rpc.reading import Reading
 from receipt_writer.rpc.streaming import Streaming
 from receipt_writer.rpc.tenancy import TenantGate, Tenants
 from receipt_writer.rpc.verifying import Verifying
 from receipt_writer.rpc.watching import Watching
 from receipt_writer.state import State
+from receipt_writer.uses import Uses
 from receipt_writer.writer import Writer
 
 SERVICE_NAME: str = CONTRACT.full_name
@@ -51,14 +54,29 @@ class Served(Protocol):
         """Where the ledger is."""
         ...
 
+    @property
+    def uses(self) -> Uses:
+        """Counts its open calls."""
+        ...
+
 
 def make_gate(tenants: Tenants[Served], leaving: asyncio.Event) -> TenantGate[Served]:
     """Return what answers every RPC of the contract, each call from its caller's own ledger.
 
-    Open streams end themselves once `leaving` is set.
+    Open streams end themselves once `leaving` is set. A call beyond those that may be open is refused, with the time
+    after which it makes sense to try again.
     """
     budget = Budget()
-    return TenantGate(tenants, lambda served: make_handlers(_behaviours(served, leaving, budget), budget))
+
+    def handlers(served: Served) -> dict[str, Handler]:
+        @contextmanager
+        def admitted() -> Iterator[None]:
+            with served.uses.a_use(), budget.a_call():
+                yield
+
+        return make_handlers(_behaviours(served, leaving, budget), admitted)
+
+    return TenantGate(tenants, handlers)
 
 
 def _behaviours(served: Served, leaving: asyncio.Event, budget: Budget) -> dict[str, Behaviour]:

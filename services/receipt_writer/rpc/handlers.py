@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias
 
 import grpc
@@ -11,7 +12,6 @@ from google.protobuf.message import DecodeError, Message
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from receipt_writer.errors import ReceiptError, RequestRefusedError
-from receipt_writer.rpc.budget import Budget
 from receipt_writer.rpc.call import Context
 from receipt_writer.rpc.messages import about_request
 from receipt_writer.status import DETAILS_KEY, status_code, status_of
@@ -34,15 +34,19 @@ _MAKERS = {
 }
 
 
-def make_handlers(behaviours: Mapping[str, Behaviour], budget: Budget) -> dict[str, Handler]:
+Admit: TypeAlias = Callable[[], AbstractContextManager[None]]
+"""Lets a call in for as long as a block takes, or raises why not."""
+
+
+def make_handlers(behaviours: Mapping[str, Behaviour], admit: Admit) -> dict[str, Handler]:
     """Return a handler for every RPC of the contract, by its path; `behaviours` go by the RPC's name.
 
-    A call that `budget` has no room for is refused, with the time after which it makes sense to try again.
+    A call that `admit` does not let in is refused by what it raises.
 
     Raises:
         KeyError: An RPC of the contract has no behaviour.
     """
-    return {f"{PREFIX}{one.name}": _handler(one, behaviours[one.name], budget) for one in CONTRACT.methods}
+    return {f"{PREFIX}{one.name}": _handler(one, behaviours[one.name], admit) for one in CONTRACT.methods}
 
 
 def refusing_handler(path: str, refusal: ReceiptError) -> Handler | None:
@@ -52,7 +56,7 @@ def refusing_handler(path: str, refusal: ReceiptError) -> Handler | None:
     async def behaviour(_: Any, __: Context) -> None:
         raise refusal
 
-    return _handler(method, behaviour, Budget()) if method else None
+    return _handler(method, behaviour, nullcontext) if method else None
 
 
 async def refuse(context: Context, error: ReceiptError, about: Mapping[str, str]) -> None:
@@ -61,24 +65,24 @@ async def refuse(context: Context, error: ReceiptError, about: Mapping[str, str]
     await context.abort(status_code(error), str(error), ((DETAILS_KEY, details),))
 
 
-def _handler(method: MethodDescriptor, behaviour: Behaviour, budget: Budget) -> Handler:
+def _handler(method: MethodDescriptor, behaviour: Behaviour, admit: Admit) -> Handler:
     streams = method.client_streaming, method.server_streaming
     request_kind, response_kind = (getattr(pb, kind.name) for kind in (method.input_type, method.output_type))
     return _MAKERS[streams](
-        _told_precisely(behaviour, budget),
+        _told_precisely(behaviour, admit),
         request_deserializer=_strict(request_kind),
         response_serializer=response_kind.SerializeToString,
     )
 
 
-def _told_precisely(behaviour: Behaviour, budget: Budget) -> Behaviour:
+def _told_precisely(behaviour: Behaviour, admit: Admit) -> Behaviour:
     async def answer(request: Any, context: Context) -> Message | None:
         try:
             if request is None:
                 raise RequestRefusedError(
                     "The bytes of the request are not a message of this contract; nothing was done."
                 )
-            with budget.a_call():
+            with admit():
                 return await behaviour(request, context)
         except ReceiptError as error:
             await refuse(context, error, about_request(request))

@@ -28,6 +28,10 @@ class Tenants(Protocol[_Ledger_co]):
         """
         ...
 
+    def when_closed(self, tell: Callable[[_Ledger_co], None]) -> None:
+        """Have `tell` called with each ledger that is closed, since nobody used it."""
+        ...
+
 
 class TenantGate(grpc.aio.ServerInterceptor, Generic[_Ledger]):
     """Gives every call of the contract the handlers of its caller's own ledger, or refuses it.
@@ -40,6 +44,7 @@ class TenantGate(grpc.aio.ServerInterceptor, Generic[_Ledger]):
         """Find ledgers with `tenants`; `make` gives the handlers of one, by path, and is called once for each."""
         self._tenants, self._make = tenants, make
         self._made: dict[int, tuple[_Ledger, dict[str, Handler]]] = {}  # a ledger is held, so its id stays its own
+        tenants.when_closed(self._forget)
 
     async def intercept_service(
         self,
@@ -61,3 +66,6 @@ class TenantGate(grpc.aio.ServerInterceptor, Generic[_Ledger]):
         if made is None:
             made = self._made[id(ledger)] = ledger, self._make(ledger)
         return made[1]
+
+    def _forget(self, ledger: _Ledger) -> None:
+        self._made.pop(id(ledger), None)

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from receipt_writer.errors import LedgerDamagedError
 from receipt_writer.format.signing import Signer, pae, verify
 from receipt_writer.storage.filesystem import FileSystem, create_file, write_all_at
@@ -57,7 +59,7 @@ def encode_slot(record: HeadRecord, signer: Signer, slot: int) -> bytes:
     members: dict[str, object] = {"epoch": record.epoch, "commit": record.commit, "chains": rows}
     if record.signs_intents:
         members["intents"] = _SIGNED
-    body = json.dumps(members, separators=(",", ":")).encode()
+    body = msgspec.json.encode(members)
     signature = base64.b64encode(signer.sign(pae(_KIND, body)))
     opening, closing = _FRAMES[slot]
     text = opening + body[:-1] + _SIGNATURE + signature + b'"}'

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import grpc
@@ -10,7 +11,6 @@ import pytest
 from prometheus.receipts.v1 import receipts_pb2 as pb
 from receipt_writer.errors import QueueFullError, RequestRefusedError
 from receipt_writer.format.schema import LAYERS
-from receipt_writer.rpc.budget import Budget
 from receipt_writer.rpc.handlers import CONTRACT, PREFIX, make_handlers, refusing_handler
 from receipt_writer.rpc.messages import NUMBERS
 
@@ -43,7 +43,7 @@ def test_the_contract_has_the_rpcs_of_the_specification() -> None:
 
 def test_an_rpc_that_nothing_answers_is_a_mistake_at_the_start() -> None:
     with pytest.raises(KeyError, match="AppendTurn"):
-        make_handlers({"BeginTurn": lambda *_: pytest.fail("not called")}, Budget())
+        make_handlers({"BeginTurn": lambda *_: pytest.fail("not called")}, nullcontext)
 
 
 def test_an_rpc_that_is_none_has_no_handler() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import json
+import weakref
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -232,3 +234,16 @@ async def test_a_drain_leaves_every_ledger_with_a_checkpoint(house: House) -> No
     for party in house.parties:
         folder = tenant_folder(house.folder, party.name) if party.token else house.folder
         assert (folder / "chains" / "decisions.checkpoint").read_text().splitlines()[1] == str(ENTRIES)
+
+
+async def test_a_ledger_that_was_closed_is_held_by_nobody_and_opened_by_the_next_call(house: House) -> None:
+    one, acme = house.one, house.parties[0]
+    await one.stub.AppendTurn(turn_request(acme.first + 1), metadata=acme.metadata)
+    await one.stub.GetState(pb.GetStateRequest(fresh=True), metadata=acme.metadata)
+    ledger = weakref.ref(await one.tenants.of(acme.token))
+    one.tenants._idle_s = 0
+    one.tenants.close_idle()
+    head = await one.stub.GetHead(pb.GetHeadRequest(layer=L12), metadata=acme.metadata)
+    assert head.size == ENTRIES
+    gc.collect()
+    assert ledger() is None
