@@ -1,7 +1,9 @@
 """The home folder: where a person's data lives, one private sub-folder per service."""
 
 import os
+import re
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,23 +37,32 @@ class Home:
         return folder
 
 
-def secure_write(path: Path, data: bytes) -> None:
+_KEPT = 40  # characters of a name in that of its temporary file, so that the longest one has room too
+_LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")
+"""What `secure_write` calls its temporary files."""
+
+
+def secure_write(path: Path, data: bytes, check: Callable[[], None] | None = None) -> None:
     """Replace a file (mode 0600) with `data`: after a crash it holds the old bytes or the new, never a part.
 
-    Temporary file in the same folder, fsync, rename, fsync of the folder.
+    Temporary file in the same folder, fsync, rename, fsync of the folder. `check` is called when the new bytes are
+    safe and nothing but the rename is left to do, and may raise to keep the old file: what another program did while
+    the disk worked is seen by it.
 
     Raises:
         OSError: The disk refused. No temporary file stays, and the old file is untouched, unless it was the folder's
             fsync that failed: then the new one is in place, and only a power cut may still bring the old one back.
     """
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)  # made 0600
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:_KEPT]}.", suffix=".tmp", dir=path.parent)  # made 0600
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(descriptor)
+        if check is not None:
+            check()
         Path(name).replace(path)
-    except OSError:
+    except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
     folder = os.open(path.parent, os.O_RDONLY)
@@ -59,3 +70,23 @@ def secure_write(path: Path, data: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def remove_leftovers(folder: Path, before_s: float) -> int:
+    """Remove the temporary files of writers that were killed before a time (Unix seconds), and say how many.
+
+    A file that cannot be removed stays: it is in nobody's way.
+
+    Raises:
+        OSError: The folder cannot be read.
+    """
+    removed = 0
+    for entry in folder.iterdir():
+        if _LEFTOVER.fullmatch(entry.name) and not entry.is_symlink():
+            try:
+                if entry.is_file() and entry.stat().st_mtime < before_s:
+                    entry.unlink()
+                    removed += 1
+            except OSError:
+                continue
+    return removed

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from service_runtime.errors import SetupError
-from service_runtime.home import Home, secure_write
+from service_runtime.home import Home, remove_leftovers, secure_write
 
 
 def mode(path: Path) -> int:
@@ -86,3 +86,45 @@ def test_a_refused_secure_write_leaves_the_old_file_and_nothing_else(
         secure_write(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_check_sees_what_happened_while_the_disk_worked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    order: list[str] = []
+    fsync = os.fsync
+
+    def slow(descriptor: int) -> None:
+        order.append("fsync")
+        path.write_bytes(b"by hand")
+        fsync(descriptor)
+
+    def check() -> None:
+        order.append("check")
+        if path.read_bytes() != b"old":
+            raise PermissionError("changed")
+
+    monkeypatch.setattr(os, "fsync", slow)
+    with pytest.raises(PermissionError):
+        secure_write(path, b"new", check)
+
+    assert (order, path.read_bytes(), list(tmp_path.iterdir())) == (["fsync", "check"], b"by hand", [path])
+
+
+def test_a_file_with_the_longest_name_can_be_replaced(tmp_path: Path) -> None:
+    path = tmp_path / ("ä" * 127)
+    secure_write(path, b"1")
+    secure_write(path, b"2")
+
+    assert [entry.read_bytes() for entry in tmp_path.iterdir()] == [b"2"]
+
+
+def test_temporary_files_of_killed_writers_go_and_nothing_else_does(tmp_path: Path) -> None:
+    kept = [tmp_path / name for name in (".note.md.tmp", "note.abcd1234.tmp", ".a.12345678.tmp")]
+    for path in (*kept, tmp_path / ".note.md.ab_d1234.tmp"):
+        path.write_text("")
+        os.utime(path, (1_000, 1_000))
+    os.utime(kept[-1], (3_000, 3_000))
+
+    assert remove_leftovers(tmp_path, before_s=2_000) == 1
+    assert sorted(tmp_path.iterdir()) == sorted(kept)
