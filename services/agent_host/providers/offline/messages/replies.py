@@ -71,7 +71,7 @@ def draft_lines(drafts: Iterable[Draft], scene: Scene) -> list[str]:
 def whole_draft(draft: Draft, scene: Scene) -> str:
     """Returns a draft with its text, set in by two spaces; a very long one is cut and says so."""
     rest = "\n  …" if len(draft.body) > _LONGEST_BODY else ""
-    body = indent(draft.body[:_LONGEST_BODY] or "(empty)", "  ", lambda _: True)
+    body = indent(draft.body[:_LONGEST_BODY] or "(empty)", "  ")
     return f"{name_of(draft)}{_dated(draft, scene)}:\n{body}{rest}"
 
 
