@@ -248,6 +248,13 @@ async def test_a_call_cancelled_while_its_entry_is_written_has_it(desk: Desk, mo
     assert desk.entry.exit_state == "ok"
 
 
+async def test_a_callers_own_time_limit_is_a_time_limit_and_the_call_has_its_entry(desk: Desk) -> None:
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.02):
+            await run_constrained_ai(spec(), MESSAGE, desk.saying(asyncio.Event()))
+    assert desk.entry.exit_state == "failed_closed"
+
+
 async def test_calls_at_the_same_time_leave_an_entry_each(desk: Desk) -> None:
     def answer(request: ModelRequest) -> ModelReply:
         return says(f'{{"mood": "glad", "note": "{len(str(request.messages))}"}}')

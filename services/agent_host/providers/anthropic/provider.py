@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -49,6 +49,7 @@ class AnthropicProvider:
     ) -> None:
         self._endpoint = checked_endpoint(model, api_key, base_url, timeout_s, max_retries)
         self._kept: dict[str, Kept] = {}
+        self._takes_schemas = True
         self._client: AsyncAnthropic | None = None
         self._opening = asyncio.Lock()
 
@@ -63,12 +64,30 @@ class AnthropicProvider:
         """Streams a reply; a stream that breaks before any of its text was shown is replaced by one plain call.
 
         After text was shown there is no second call: its reply would be worded differently, be paid for as well, and
-        could only be thrown away. The tokens of a replaced stream are counted with those of the plain call.
+        could only be thrown away. The tokens of a replaced stream are counted with those of the plain call. A model
+        that takes no output schema is asked without one, then and from then on: the prompt asks for the same.
 
         Raises:
             ProviderRefusedError: the API said no (4xx).
             ProviderUnavailableError: no usable answer after bounded retries; its `usage` is what is known to be billed.
         """
+        if self._takes_schemas and request.output_schema is not None:
+            await self._connected()
+            from agent_host.providers.anthropic import sdk
+
+            try:
+                async with aclosing(self._stream(request)) as items:
+                    async for item in items:
+                        yield item
+            except sdk.SchemaRefusedError:  # nothing was said yet
+                self._takes_schemas = False
+            else:
+                return
+        async with aclosing(self._stream(replace(request, output_schema=None))) as items:
+            async for item in items:
+                yield item
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | ModelReply, None]:
         client = await self._connected()
         from agent_host.providers.anthropic import sdk
 

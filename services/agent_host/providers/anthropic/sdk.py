@@ -53,6 +53,7 @@ _STATUS_OF_KIND: Final = {
     "rate_limit_error": 429,
     "overloaded_error": _OVERLOADED,
 }
+_SCHEMA_WORDS: Final = ("output_config", "output_format", "json_schema", "structured output")
 _REFUSALS: Final = {
     401: "{host} does not accept the API key (401); check PROMETHEUS_API_KEY (or ANTHROPIC_API_KEY).",
     402: "The Anthropic account has no credit for this request (402); add credit, then ask again.",
@@ -97,10 +98,16 @@ def silence(timeout_s: float) -> Timeout:
     return Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
 
 
+class SchemaRefusedError(ProviderRefusedError):
+    """The model, or what stands in for the API, takes no output schema; the same request without one may do."""
+
+
 def failure(error: Exception, endpoint: Endpoint, usage: Usage | None = None) -> ProviderError:
     """Returns what a person should read when a call ended in `error`: what happened and what to do next."""
     if is_refusal(error):
-        return ProviderRefusedError(_refusal(error, endpoint), usage)
+        told = _reason(error, endpoint).lower()
+        kind = SchemaRefusedError if any(word in told for word in _SCHEMA_WORDS) else ProviderRefusedError
+        return kind(_refusal(error, endpoint), usage)
     return ProviderUnavailableError(_trouble(error, endpoint), usage)
 
 
