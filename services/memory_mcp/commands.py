@@ -165,6 +165,40 @@ def _tell_remains(remains: Sequence[str]) -> None:
         sys.stdout.write(f"The text may still be in {', '.join(remains)}.\n")
 
 
+def _salvage_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="say how much can be read, change nothing")
+
+
+def _salvage(settings: Settings, options: argparse.Namespace) -> int:
+    from memory_mcp.storage import salvage
+    from memory_mcp.storage.sqlite import FILE_NAME
+
+    if settings.get("MEMORY_STORE"):
+        raise InvalidArgumentError("Only a SQLite store is salvaged; restore a PostgreSQL database from its backup.")
+    path = settings.home.folder("memory") / FILE_NAME
+    if not path.is_file():
+        raise InvalidArgumentError(
+            "There is no memory store here; `memory-mcp --where` prints the folder it would be in."
+        )
+    try:
+        if salvage.is_good(path):
+            sys.stdout.write("The memory store is good; there is nothing to salvage.\n")
+            return 0
+        done = salvage.salvage(path, settings.zone(), app.new_id, dry_run=options.dry_run)
+    except OSError as error:
+        why = (error.strerror or "the disk failed").lower()
+        raise InvalidArgumentError(f"The store cannot be salvaged: {why}; everything was left as it was.") from error
+    could = "can be read" if options.dry_run else "were saved"
+    sys.stdout.write(f"{done.from_file} memories {could} from the file and {done.from_mirror} more from the mirror.\n")
+    if done.cut:
+        sys.stdout.write(f"Only the beginning of the text is left of {', '.join(done.cut)}.\n")
+    if done.lost:
+        sys.stdout.write(f"{done.lost} could not be read.\n")
+    if done.kept_as:
+        sys.stdout.write(f"The damaged file is kept as {done.kept_as}; it may hold text that you erase from now on.\n")
+    return 0
+
+
 def _with(settings: Settings, act: Callable[[Parts], int]) -> int:
     """Opens the store for a command, and lets the mirror catch up before it ends."""
     parts = app.open_parts(settings)
@@ -182,10 +216,12 @@ _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "export": _export_arguments,
     "origins": _origins_arguments,
     "forget": _forget_arguments,
+    "salvage": _salvage_arguments,
 }
 _COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace], int]] = {
     "import": _import,
     "export": _export,
     "origins": _origins,
     "forget": _forget,
+    "salvage": _salvage,
 }

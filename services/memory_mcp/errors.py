@@ -102,7 +102,8 @@ class StoreDamagedError(StoreError):
     def __init__(self) -> None:
         super().__init__(
             "The memory store is damaged (its file is cut short, overwritten or no such store) and was left as it is; "
-            "put a good copy into the folder that `memory-mcp --where` prints, or move the file away to start afresh.",
+            "run `memory-mcp salvage`, which gets out what can be read and keeps the file, or put a good copy into the "
+            "folder that `memory-mcp --where` prints.",
         )
 
 

@@ -18,7 +18,7 @@ from memory_mcp.model import Memory, Origin, Status, Trust
 from memory_mcp.storage.sqlite import FILE_NAME, open_sqlite
 from memory_mcp.transfer.service import Gate
 from memory_mcp.transfer.taking_in import Taken
-from tests.memory_mcp.world import ORIGIN, World, memory_id
+from tests.memory_mcp.world import ORIGIN, World
 
 PERSON = Origin("by hand", Trust.USER)
 
@@ -238,18 +238,30 @@ def test_a_hand_made_file_of_an_erased_memory_is_named_as_a_place_where_the_text
     assert done.remains == (f"the file memory/{memory.id}.md, which somebody changed by hand",)
 
 
-def test_a_store_that_had_no_mirror_gets_one_and_a_stale_file_goes(tmp_path: Path) -> None:
+def test_a_store_that_had_no_mirror_gets_one(tmp_path: Path) -> None:
     store = open_sqlite(tmp_path / FILE_NAME)
     memory = World(store).stored("Bo leads.")
     store.close()
 
     with Mirrored(tmp_path, first_id=50) as world:
         assert world.shown() == [memory.id]
-        stale = tmp_path / "memory" / f"{memory_id(77)}.md"
-        stale.write_text(world.file(memory).read_text())
     (tmp_path / "MEMORY.md").unlink()
     with Mirrored(tmp_path, first_id=60) as world:
         assert world.shown() == [memory.id]
+
+
+def test_the_mirror_of_a_lost_store_stays_and_brings_its_facts_back(tmp_path: Path) -> None:
+    with Mirrored(tmp_path) as world:
+        old = world.stored("Bo leads.", subject="Bo", tags=["a"])
+        new = update(world, old, body="Mia leads.")
+        assert world.shown() == [new.id]
+    (tmp_path / FILE_NAME).unlink()
+    (tmp_path / "MEMORY.md").unlink()
+
+    with Mirrored(tmp_path, first_id=60) as world:
+        assert world.shown() == [new.id]
+        assert world.read_back().new == [new.id]
+        assert world.memory.get(new.id).memory.content == new.content
 
 
 CRASH = """

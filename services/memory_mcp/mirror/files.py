@@ -165,7 +165,10 @@ class FileMirror:
             yield from found
 
     def _all_memories(self) -> Iterator[Memory | str]:
-        """Yields every memory that should or does have a file; of those that have one only what may be wrong."""
+        """Yields every memory whose file is missing or should not be there.
+
+        A file of a memory that the store does not know is left: it is of another store, perhaps of one that was lost.
+        """
         folder = self.folder / pages.FOLDER
         there = {entry.name for entry in os.scandir(folder)} if folder.is_dir() else set()
         after = 0
@@ -181,7 +184,6 @@ class FileMirror:
                 there.discard(name)
                 if has != should:
                     yield memory
-        yield from (name.removesuffix(".md") for name in sorted(there) if _OWN_FILE.match(name))
 
     def _may_write(self, path: Path) -> bool:
         """Makes the folder of the files, and returns whether a file is not there or as we wrote it."""

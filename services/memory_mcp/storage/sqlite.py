@@ -86,13 +86,19 @@ class SqliteStore:
         with self._writer_lock, _translated():
             (busy, _, _) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         log = ("the write-ahead log, until every process that has the store open ends",) if busy else ()
-        return log + tuple(f"the copy {name} made before a migration" for name in backup_names(self._path))
+        copies = tuple(f"the copy {name} made before a migration" for name in backup_names(self._path))
+        return log + copies + tuple(f"the damaged file {name}" for name in damaged_names(self._path))
 
     def close(self) -> None:
         """Closes the database; safe to call twice."""
         with self._reader_lock, self._writer_lock:
             self._reader.close()
             self._writer.close()
+
+
+def damaged_names(path: Path) -> tuple[str, ...]:
+    """Returns the names of the damaged files that `memory-mcp salvage` kept beside a store."""
+    return tuple(sorted(copy.name for copy in path.parent.glob(f"{path.stem}.damaged-*{path.suffix}")))
 
 
 def open_sqlite(
