@@ -63,7 +63,9 @@ async def started(home: Path, listen: str = "", *options: str, under: tuple[str,
     """Start a writer process and wait until it serves; it is killed when the block leaves it running."""
     listen = listen or f"unix:{home}/w.sock"
     process = await launch(home, listen, *options, under=under)
-    async with grpc.aio.insecure_channel(listen) as channel:
+    # Else a channel may share the connection of an earlier one that does not know yet that its writer was killed.
+    of_its_own = (("grpc.use_local_subchannel_pool", 1),)
+    async with grpc.aio.insecure_channel(listen, options=of_its_own) as channel:
         try:
             check = health_pb2_grpc.HealthStub(channel).Check(
                 health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=20
