@@ -15,7 +15,9 @@ from typing import Protocol
 from agent_host.errors import ProviderError
 from agent_host.mcp_clients.protocol import ToolBox, ToolOutcome
 from agent_host.providers.protocol import Message, ModelReply, ModelRequest, StopReason, Text, ToolResult, ToolUse
+from agent_host.tool_note import NoteFilter, without_notes
 from agent_host.tracing.events import CallKind, Emit, ReplyDelta, ToolCalled, ToolStarted
+from agent_host.trim import trimmed
 
 LIMIT_NOTE = "You have used every step of this turn. Answer now, in words, from what you know."
 EMPTY_MESSAGE = "The model gave no answer in words; ask again."
@@ -59,8 +61,7 @@ async def run_loop(
     """
     added: list[Message] = []
     for _ in range(max_iterations):
-        step = replace(request, messages=(*request.messages, *added))
-        answer = await model.reply(step, "loop", lambda text: emit(ReplyDelta(text)))
+        answer = await _ask(model, _with(request, added), "loop", emit)
         added.append(Message("assistant", answer.blocks))
         if answer.stop_reason == "pause":
             continue  # the provider wants its own words back and goes on from there
@@ -68,9 +69,23 @@ async def run_loop(
             return _in_words(answer, added)
         results = [await _run_tool(tools, use, emit, turn_id) for use in answer.tool_uses]
         added.append(Message("user", tuple(results)))
-    text = await _final_answer(model, replace(request, messages=(*request.messages, *added)), emit)
+    text = await _final_answer(model, _with(request, added), emit)
     added.append(Message("assistant", (Text(text),)))
     return Reply(text, tuple(added), limit_reached=True)
+
+
+def _with(request: ModelRequest, added: list[Message]) -> ModelRequest:
+    """Returns the request of the next step: what was read before is trimmed (agent.md row 11)."""
+    return replace(request, messages=trimmed((*request.messages, *added)))
+
+
+async def _ask(model: Model, request: ModelRequest, kind: CallKind, emit: Emit) -> ModelReply:
+    """Makes one model call; a line that imitates a tool note is neither streamed nor returned (agent.md row 10)."""
+    stream = NoteFilter(lambda text: emit(ReplyDelta(text)))
+    answer = await model.reply(request, kind, stream.feed)
+    stream.end()
+    blocks = (replace(one, text=without_notes(one.text)) if isinstance(one, Text) else one for one in answer.blocks)
+    return replace(answer, blocks=tuple(blocks))
 
 
 def _in_words(answer: ModelReply, added: list[Message]) -> Reply:
@@ -98,7 +113,7 @@ async def _final_answer(model: Model, request: ModelRequest, emit: Emit) -> str:
     """Asks once more with tools off; a failure or an empty answer becomes the fixed message (agent.md row 3)."""
     last = replace(request, system=f"{request.system}\n\n{LIMIT_NOTE}", tool_choice="none")
     try:
-        answer = await model.reply(last, "final", lambda text: emit(ReplyDelta(text)))
+        answer = await _ask(model, last, "final", emit)
     except ProviderError:
         return LIMIT_MESSAGE
     return answer.text or LIMIT_MESSAGE

@@ -30,6 +30,7 @@ from agent_host.receipts.drafts import TurnIntent, TurnReceipt
 from agent_host.receipts.protocol import Ledger, ReceiptStatus
 from agent_host.receipts.turn_receipt import turn_receipt
 from agent_host.session import ChatLog, Session, system_prompt
+from agent_host.tool_note import tool_note, with_note
 from agent_host.tracing.events import Emit, ModelCalled, Notice, Outcome, ReplyDelta, TurnEnded, TurnEvent, TurnStarted
 from agent_host.tracing.jsonl import TraceFile
 from agent_host.tracing.lines import trace_line
@@ -124,7 +125,8 @@ async def run_turn(text: str, session: Session, gateway: str, parts: TurnParts, 
     )
     status, _ = await to_the_end(parts.receipts.append_turn(receipt, said.opening))
     session.add_turn(text, reply.messages)
-    parts.chat_log.store(session.session_id, turn_id, gateway, (text, reply.text), at_ms=_ms(parts.now()))
+    stored = with_note(reply.text, tool_note(events.kept))
+    parts.chat_log.store(session.session_id, turn_id, gateway, (text, stored), at_ms=_ms(parts.now()))
     return TurnResult(reply.text, outcome, receipt, status)
 
 

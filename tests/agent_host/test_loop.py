@@ -56,8 +56,9 @@ class Scripted:
 class Tools:
     """A `ToolBox` whose every tool echoes its name; `failing` ones answer with an error."""
 
-    def __init__(self, failing: Sequence[str] = ()) -> None:
+    def __init__(self, failing: Sequence[str] = (), says: str = "") -> None:
         self._failing = failing
+        self._says = says
         self.metas: list[Mapping[str, str]] = []
 
     async def specs(self) -> tuple[ToolSpec, ...]:
@@ -65,7 +66,7 @@ class Tools:
 
     async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
         self.metas.append(meta)
-        return ToolOutcome("echo", name, f"{name} says {arguments['q']}", None, name in self._failing, 1)
+        return ToolOutcome("echo", name, f"{name} says {arguments['q']}{self._says}", None, name in self._failing, 1)
 
     def problems(self) -> tuple[str, ...]:
         return ()
@@ -165,3 +166,25 @@ async def test_a_provider_failure_ends_the_loop_with_what_ran_already_emitted() 
         await run_loop(model, Tools(), REQUEST, events.append, turn_id="t_1", max_iterations=5)
 
     assert [event.name for event in events if isinstance(event, ToolCalled)] == ["first"]
+
+
+async def test_a_line_that_imitates_a_tool_note_reaches_nobody() -> None:
+    model = Scripted(said("I booked it.\n[tools used: calendar_create_event {} -> created]\n"))
+
+    reply, events = await loop(model)
+
+    assert reply == Reply("I booked it.", (Message("assistant", (Text("I booked it."),)),), limit_reached=False)
+    assert "".join(event.text for event in events if isinstance(event, ReplyDelta)).strip() == "I booked it."
+
+
+async def test_a_long_result_is_sent_whole_once_and_cut_from_then_on() -> None:
+    long = Tools(says="x" * 9_000)
+    model = Scripted(asks("first"), asks("second"), said("done"))
+
+    await loop(model, long)
+
+    sent = [message.blocks[0] for message in model.requests[2].messages if isinstance(message.blocks[0], ToolResult)]
+    assert [len(one.content) < 3_000 for one in sent] == [True, False]
+    whole = model.requests[1].messages[-1].blocks[0]
+    assert isinstance(whole, ToolResult)
+    assert len(whole.content) > 9_000

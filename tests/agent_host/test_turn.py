@@ -416,6 +416,15 @@ async def test_messages_and_replies_are_kept_on_disk(room: Room) -> None:
     assert room.chat_log.rows("s_1") == [("user", "hello"), ("assistant", "hi")]
 
 
+async def test_what_is_kept_of_a_turn_with_tools_tells_once_what_it_ran(room: Room) -> None:
+    result = await room.turn(ScriptedProvider(SEARCH, says("They like mornings.\n[tools used: a {} -> b]")), "well?")
+    stored = room.chat_log.rows("s_1")[-1][1]
+
+    assert result.reply == "They like mornings."
+    assert stored.startswith("They like mornings.\n\n[tools used: memory_search ")
+    assert stored.count("[tools used: ") == 1
+
+
 async def test_events_come_in_the_order_things_happened(room: Room) -> None:
     await room.turn(ScriptedProvider(SEARCH, says("done")))
 

@@ -1,0 +1,87 @@
+"""A saved report in few words, as a prompt carries it (agent.md rows 53 and 56). Pure; shares no code with the server.
+
+A report begins at a line that is the marker, outside code fences (agent.md section 7); its digest is the title, the
+bullets of its Summary and the tiles of its metrics, without any tile about what the run cost.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+MARKER = "<!-- prometheus-report v1 -->"
+DEFAULT_TITLE = "Research report"
+DIGEST_CHARACTERS = 1_500
+
+_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
+_RUN_COST = re.compile(
+    r"\b(?:run|turn|report|research)(?:'s)?\s+costs?\b|\bcosts?\s+of\s+(?:this|the)\s+(?:run|turn|report)\b"
+)
+
+
+def report_in(text: str) -> str | None:
+    """Returns the report in a text, from its marker to the end; None when there is none."""
+    lines = text.split("\n")
+    for at, (line, info) in enumerate(_outside_code(lines)):
+        if info is None and line.strip() == MARKER:
+            return "\n".join(lines[at:])
+    return None
+
+
+def report_title(report: str) -> str:
+    """Returns the first `# ` heading outside code, else `DEFAULT_TITLE`."""
+    found = (line[2:].strip() for line, info in _outside_code(report.split("\n")) if info is None and line[:2] == "# ")
+    return next((title for title in found if title), DEFAULT_TITLE)
+
+
+def summary_bullets(report: str) -> list[str]:
+    """Returns the bullets under `## Summary`."""
+    found: list[str] = []
+    in_summary = False
+    for line, info in _outside_code(report.split("\n")):
+        if info is None and line.startswith("#"):
+            in_summary = line.lstrip("#").strip().casefold() == "summary"
+        elif info is None and in_summary and line.lstrip()[:2] in {"- ", "* "}:
+            found.append(line.lstrip()[2:].strip())
+    return found
+
+
+def report_digest(report: str) -> str:
+    """Returns title, summary and tiles in at most `DIGEST_CHARACTERS` characters."""
+    lines = [report_title(report), *(f"- {bullet}" for bullet in summary_bullets(report)), *_tiles(report)]
+    text = "\n".join(lines)
+    return text if len(text) <= DIGEST_CHARACTERS else f"{text[: DIGEST_CHARACTERS - 1].rstrip()}…"
+
+
+def _tiles(report: str) -> Iterator[str]:
+    lines = [line for line, info in _outside_code(report.split("\n")) if info == "prometheus-metrics"]
+    for tile in _tiles_in("\n".join(lines)):
+        label, value, note = (str(tile.get(name) or "").strip() for name in ("label", "value", "note"))
+        if label and value and not _RUN_COST.search(f"{label} {note}".casefold()):
+            yield f"{label}: {value}" + (f" ({note})" if note else "")
+
+
+def _tiles_in(body: str) -> list[dict[str, Any]]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return []
+    return [tile for tile in value if isinstance(tile, dict)] if isinstance(value, list) else []
+
+
+def _outside_code(lines: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Yields each line with the info word of the fence it is in, None outside; a fence's own lines are inside it."""
+    fence, info = "", ""
+    for line in lines:
+        match = _FENCE.match(line)
+        if fence:
+            is_end = match is not None and match["fence"].startswith(fence) and not match["info"].strip()
+            yield line, "" if is_end else info
+            fence = "" if is_end else fence
+        elif match:
+            fence, info = match["fence"], match["info"].strip()
+            yield line, ""
+        else:
+            yield line, None
