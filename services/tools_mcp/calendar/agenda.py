@@ -29,7 +29,7 @@ from tools_mcp.calendar.requests import made_by, request_for
 from tools_mcp.calendar.store import MOST_BYTES, CalendarFolder
 from tools_mcp.calendar.times import ReadTime, instant, read_time
 from tools_mcp.calendar.transfer import packed, take_in, unpack
-from tools_mcp.calendar.trash import part_of
+from tools_mcp.calendar.trash import with_events
 from tools_mcp.calendar.wording import clash_remark
 from tools_mcp.errors import ChangedError, ConflictError, InvalidInputError, NotFoundError
 from tools_mcp.texts import same, shown
@@ -132,7 +132,7 @@ class Agenda:
 
     def _save_split(self, snapshot: Snapshot, found: Opened, later: Series, component: icalendar.Component) -> None:
         """Write the new series, then end the old one. A crash between leaves both, and trying again repairs it."""
-        new = _with_events(part_of(found.calendar, ""), (later.master, *later.overrides))
+        new = with_events(found.calendar, (later.master, *later.overrides))
         halfway = snapshot.find(later.uid)
         _remove(found.calendar, overrides_from(found.series, component))
         if halfway is None:
@@ -189,7 +189,7 @@ class Agenda:
             later = split_series(series, component, now)
             taken = [later.master, *later.overrides]
         _remove(found.calendar, overrides)
-        self.store.keep(str(taken[0]["UID"]), _with_events(part_of(found.calendar, ""), taken))
+        self.store.keep(str(taken[0]["UID"]), with_events(found.calendar, taken))
         self._save_or_trash(found)
 
     def _save_or_trash(self, found: Opened) -> None:
@@ -355,11 +355,6 @@ def _readable() -> Iterator[None]:
 def _remove(calendar: icalendar.Calendar, components: Iterable[icalendar.Component]) -> None:
     gone = {id(component) for component in components}
     calendar.subcomponents = [part for part in calendar.subcomponents if id(part) not in gone]
-
-
-def _with_events(calendar: icalendar.Calendar, events: Iterable[icalendar.Event]) -> icalendar.Calendar:
-    calendar.subcomponents += list(events)
-    return calendar
 
 
 def _expanded(series: Series, window: Window) -> Iterable[Event]:

@@ -4,6 +4,7 @@ Escaping and folding of text are the library's; what this module adds is what a 
 and that everything another program wrote stays as it was.
 """
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 import icalendar
 
@@ -21,6 +22,7 @@ from tools_mcp.calendar.lengths import Length, end_of, length_of, set_end, set_t
 from tools_mcp.calendar.model import Event, EventDraft
 from tools_mcp.calendar.properties import moment, rule_text, sequence_of, several
 from tools_mcp.calendar.times import instant, settled
+from tools_mcp.calendar.zones import complete, told_apart, without_known
 
 if TYPE_CHECKING:
     from recurring_ical_events import CalendarQuery
@@ -29,9 +31,7 @@ PRODUCT = "-//prometheus-agent//calendar//EN"
 REQUEST_KEY = "X-PROMETHEUS-REQUEST"
 """Holds the idempotency key of the call that created the event, and the hash of its arguments."""
 
-_ZONE_BLOCK = re.compile(rb"BEGIN:VTIMEZONE\r?\n.*?END:VTIMEZONE\r?\n", re.DOTALL)
-_ZONE_NAME = re.compile(rb"^TZID:(.+?)\r?$", re.MULTILINE)
-_ZONES_UNTIL = 2038  # how far a zone definition reaches at least; programs know IANA names beyond it
+_FOLD = re.compile(rb"\r?\n[ \t]")
 WORDS = ("title", "location", "notes", "attendees", "reminders")
 """What an event says besides its times, by the names in `Event`; the title first, because reminders repeat it."""
 _PROPERTIES = {"title": "SUMMARY", "location": "LOCATION", "notes": "DESCRIPTION"}
@@ -135,7 +135,9 @@ def decode(data: bytes, *, zones: bool = True) -> icalendar.Calendar:
         UnreadableError: It is no calendar.
     """
     try:
-        parts = icalendar.Calendar.from_ical(data if zones else _ZONE_BLOCK.sub(_needed_zone, data), multiple=True)
+        text = _text(data)
+        text = told_apart(text if zones else without_known(text))
+        parts = icalendar.Calendar.from_ical(text.encode(), multiple=True)
     except BROKEN as error:
         raise UnreadableError(str(error)) from error
     if not parts or not all(isinstance(part, icalendar.Calendar) for part in parts):
@@ -167,10 +169,7 @@ def _encoded(calendar: icalendar.Calendar) -> bytes:
             if any(isinstance(one, icalendar.vBroken) for one in several(value)):
                 values = [_raw(one) for one in several(value)]
                 component[name] = values if isinstance(value, list) else values[0]
-    years = [moment(event, "DTSTART").year for event in calendar.walk("VEVENT") if _usable(event)]
-    first, last = min(years, default=_ZONES_UNTIL), max(years, default=0)
-    calendar.add_missing_timezones(first_date=date(first - 1, 1, 1), last_date=date(max(last + 10, _ZONES_UNTIL), 1, 1))
-    return bytes(calendar.to_ical())
+    return bytes(complete(calendar).to_ical())
 
 
 def series_of(calendar: icalendar.Calendar, zone: ZoneInfo) -> list[Series]:
@@ -318,11 +317,15 @@ def _raw(value: Any) -> Any:
     return raw
 
 
-def _needed_zone(block: re.Match[bytes]) -> bytes:
-    """Keep a zone definition only when the time zone database does not know its name."""
-    name = _ZONE_NAME.search(block[0])
-    try:
-        ZoneInfo(name[1].decode() if name else "")
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return block[0]
-    return b""
+def _text(data: bytes) -> str:
+    """Return the text of a file; a line that is not in UTF-8 is read as old Windows programs write."""
+    with contextlib.suppress(UnicodeDecodeError):
+        return data.decode("utf-8-sig")
+    return "\r\n".join(_line(line) for line in _FOLD.sub(b"", data).splitlines()) + "\r\n"
+
+
+def _line(line: bytes) -> str:
+    for encoding in ("utf-8-sig", "cp1252"):
+        with contextlib.suppress(UnicodeDecodeError):
+            return line.decode(encoding)
+    return line.decode("latin-1")

@@ -1,6 +1,6 @@
 """Where deleted and replaced events lie, as calendar files: nothing a person deletes is gone at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -49,8 +49,16 @@ def free_path(folder: Path, name: str) -> Path:
 
 def part_of(calendar: icalendar.Calendar, uid: str) -> icalendar.Calendar:
     """Return the calendar with the zones and the events of this UID only; properties of the calendar stay."""
+    return with_events(calendar, [one for one in calendar.subcomponents if belongs(one, uid)])
+
+
+def with_events(calendar: icalendar.Calendar, events: Iterable[icalendar.Component]) -> icalendar.Calendar:
+    """Return the calendar with these events and the zones they use only; properties of the calendar stay."""
     part = icalendar.Calendar(calendar)
-    part.subcomponents = [one for one in calendar.subcomponents if one.name == "VTIMEZONE" or belongs(one, uid)]
+    part.subcomponents = list(events)
+    used = part.get_used_tzids()
+    zones = [one for one in calendar.subcomponents if one.name == "VTIMEZONE" and str(one.get("TZID", "")) in used]
+    part.subcomponents = [*zones, *part.subcomponents]
     return part
 
 
