@@ -1,7 +1,7 @@
 """Model calls under a typed contract, one L12 entry each: define a spec, call one function (constrained-ai.md).
 
 Read `call` first. `spec` and `spec_rules` are the contract, `asking` is the model's side of a call, `reviewing` a
-person's, `recording` the ledger's.
+person's, `concluding` and `recording` the ledger's.
 """
 
 from agent_host.constrained.call import run_constrained_ai

@@ -18,20 +18,19 @@ from typing import Final
 
 from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.constrained.asking import Answer, ask_code, ask_model
+from agent_host.constrained.concluding import UNSIGNED, conclude
 from agent_host.constrained.options import CallOptions, Decision, ReviewCase, Values
-from agent_host.constrained.recording import Call, Outcome, call_event, decision_draft
+from agent_host.constrained.recording import Call
 from agent_host.constrained.reviewing import Reviewed, ask_reviewer, review_reason, ruled, unreviewed, waiting
 from agent_host.constrained.schema import value_fault
 from agent_host.constrained.spec import RuntimeAISpec
-from agent_host.constrained.store import KeptCall, asked_hash
+from agent_host.constrained.store import asked_hash
 from agent_host.errors import CallError, NoDecisionError, ReceiptRefusedError, WriterUnavailableError
 from agent_host.identifiers import new_call_id
 from agent_host.providers.protocol import Identity
-from agent_host.receipts.drafts import DecisionDraft
 
 _CALL_ID: Final = re.compile("c_[0-9A-HJKMNP-TV-Z]{26}")
 _CUT_OFF: Final = "The call was cancelled."
-_UNSIGNED: Final = "Its receipt could not be signed, and the spec requires one."
 
 logger = logging.getLogger(__name__)
 
@@ -45,28 +44,32 @@ async def run_constrained_ai(spec: RuntimeAISpec, input: Values, options: CallOp
         CallError: the input or the options do not fit the spec; no model was called and nothing recorded.
         NoDecisionError: there is no output to return, and the spec says `raise`; its entry is recorded.
     """
-    call = _checked(spec, copy.deepcopy(dict(input)), options)  # what is committed to is what was asked
-    if (again := await _made_before(call, options)) is not None:
-        return again
-    started_ms = options.now_ms()
-    try:
-        if options.registry is not None:
-            await options.registry.register(spec)
-        answer, reviewed = await _decide(call, _values(call), options)
-    except asyncio.CancelledError:
-        take_back_cancellation()
-        cut_off = Reviewed("failed_closed", None, _CUT_OFF)
-        await to_the_end(_record(call, Answer("fallback_timeout", _CUT_OFF), cut_off, options, started_ms))
-        raise
-    decision, cancelled = await to_the_end(_record(call, answer, reviewed, options, started_ms))
-    if cancelled:
-        raise asyncio.CancelledError
+    call = _checked(spec, input, options)
+    decision = await _made_before(call, options) or await _made_now(call, options)
     if decision.output is None:
         raise NoDecisionError(
             f"No usable decision under {spec.spec_id} ({decision.call_id}): {decision.reason}",
             decision.call_id,
             decision.exit_state,
         )
+    return decision
+
+
+async def _made_now(call: Call, options: CallOptions) -> Decision:
+    """Makes the decision and its entry; a cancellation before the answer leaves one that failed closed."""
+    started_ms = options.now_ms()
+    try:
+        if options.registry is not None:
+            await options.registry.register(call.spec)
+        answer, reviewed = await _decide(call, call.input, options)
+    except asyncio.CancelledError:
+        take_back_cancellation()
+        cut_off = Reviewed("failed_closed", call.spec.fresh_default(), _CUT_OFF)
+        await to_the_end(conclude(call, Answer("fallback_timeout", _CUT_OFF), cut_off, options, started_ms))
+        raise
+    decision, cancelled = await to_the_end(conclude(call, answer, reviewed, options, started_ms))
+    if cancelled:
+        raise asyncio.CancelledError
     return decision
 
 
@@ -87,7 +90,8 @@ def _checked(spec: RuntimeAISpec, values: Values, options: CallOptions) -> Call:
         )
     if options.call_id is not None and not _CALL_ID.fullmatch(options.call_id):
         raise CallError("call_id must be c_ and a ULID, as agent_host.identifiers.new_call_id makes them.")
-    return Call(spec, identity, options.call_id or new_call_id(), options.turn_id, values, options.kind)
+    asked = copy.deepcopy(dict(values))  # what is committed to is what was asked, whatever the caller changes meanwhile
+    return Call(spec, identity, options.call_id or new_call_id(), options.turn_id, asked, options.kind)
 
 
 async def _made_before(call: Call, options: CallOptions) -> Decision | None:
@@ -104,9 +108,17 @@ async def _made_before(call: Call, options: CallOptions) -> Decision | None:
         raise CallError(f"It cannot be told whether {call.call_id} was used before ({error}); try again.") from error
     if kept is None:
         return None
-    if kept.asked != asked_hash(call.spec, _values(call)):
+    if kept.asked != asked_hash(call.spec, call.input):
         raise CallError(f"{call.call_id} was used before with another input or spec; take a new call id.")
-    entry_id = await options.ledger.append_decision(kept.draft, ())
+    try:
+        if call.spec.require_receipt and kept.decision.exit_state != "failed_closed":
+            entry_id: int | None = await options.ledger.sign_decision(kept.draft, kept.openings)
+        else:
+            entry_id = await options.ledger.append_decision(kept.draft, kept.openings)
+    except (WriterUnavailableError, ReceiptRefusedError, OSError) as error:
+        logger.warning("the receipt of %s is not signed: %s", call.call_id, error)
+        default = call.spec.fresh_default()
+        return replace(kept.decision, output=default, exit_state="failed_closed", reason=UNSIGNED, entry_id=None)
     return replace(kept.decision, entry_id=entry_id)
 
 
@@ -137,78 +149,6 @@ def _queued(case: ReviewCase, options: CallOptions) -> bool:
         logger.warning("the call %s could not be queued for review: %s", case.call_id, error)
         return False
     return True
-
-
-async def _record(call: Call, answer: Answer, reviewed: Reviewed, options: CallOptions, started_ms: int) -> Decision:
-    """Appends the call's one entry, and returns the decision as it then stands."""
-    outcome = Outcome(
-        exit_state=reviewed.exit_state,
-        output=reviewed.output,
-        schema_valid=answer.state == "ok",
-        fell_back=bool(reviewed.reason),
-        latency_ms=max(0, options.now_ms() - started_ms),
-        usage=answer.usage,
-        stop_reason=answer.stop_reason,
-        verdict=reviewed.verdict,
-    )
-    try:
-        entry_id = await _append(call, outcome, reviewed, options)
-    except (WriterUnavailableError, ReceiptRefusedError, OSError) as error:
-        logger.warning("the receipt of %s is not signed: %s", call.call_id, error)
-        reviewed = Reviewed("failed_closed", call.spec.fresh_default(), _UNSIGNED, reviewed.verdict)
-        outcome = replace(outcome, exit_state="failed_closed", output=reviewed.output, fell_back=True)
-        entry_id = await _append_closed(call, outcome, reviewed, options)
-    options.emit(call_event(call, outcome, entry_id, options.cost))
-    return _decision(call, outcome, reviewed, entry_id)
-
-
-async def _append(call: Call, outcome: Outcome, reviewed: Reviewed, options: CallOptions) -> int | None:
-    draft, openings = decision_draft(call, outcome)
-    _keep(call, draft, _decision(call, outcome, reviewed, None), options)
-    if call.spec.require_receipt:
-        return await options.ledger.sign_decision(draft, openings)
-    return await options.ledger.append_decision(draft, openings)
-
-
-async def _append_closed(call: Call, outcome: Outcome, reviewed: Reviewed, options: CallOptions) -> int | None:
-    """Leaves the entry of a call that failed closed where it can be: signed later from the spool, or the log alone."""
-    draft, openings = decision_draft(call, outcome)
-    _keep(call, draft, _decision(call, outcome, reviewed, None), options)
-    try:
-        return await options.ledger.append_decision(draft, openings)
-    except OSError as error:
-        logger.warning("the entry of %s could not even be spooled: %s", call.call_id, error.strerror)
-        return None
-
-
-def _keep(call: Call, draft: DecisionDraft, decision: Decision, options: CallOptions) -> None:
-    """Keeps the spec, and the decision when its caller chose the call id; a store that fails costs the replay alone."""
-    if options.store is None:
-        return
-    try:
-        options.store.keep_spec(call.spec)
-        if options.call_id is not None:
-            options.store.keep_call(KeptCall(asked_hash(call.spec, _values(call)), draft, decision))
-    except sqlite3.Error as error:
-        logger.warning("the call %s is not kept: %s", call.call_id, error)
-
-
-def _decision(call: Call, outcome: Outcome, reviewed: Reviewed, entry_id: int | None) -> Decision:
-    return Decision(
-        output=outcome.output,
-        exit_state=outcome.exit_state,
-        call_id=call.call_id,
-        spec_hash=call.spec.spec_hash,
-        entry_id=entry_id,
-        reason=reviewed.reason,
-        verdict=outcome.verdict,
-        awaits_review=reviewed.queued,
-        latency_ms=outcome.latency_ms,
-    )
-
-
-def _values(call: Call) -> Values:
-    return call.input if isinstance(call.input, dict) else {}
 
 
 def _named(identity: Identity) -> str:

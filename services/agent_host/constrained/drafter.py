@@ -123,7 +123,7 @@ class ReplyDrafter:
         self._emit(call_event(call, outcome, entry_id, self._cost))
 
 
-def request_value(request: ModelRequest) -> JsonValue:
+def request_value(request: ModelRequest) -> dict[str, JsonValue]:
     """Returns what a call's input commitment covers: the prompt, the rows and the names of the tools offered."""
     return {
         "system": request.system,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from agent_host.constrained.spec import RuntimeAISpec
@@ -20,7 +20,7 @@ class Call:
     identity: Identity
     call_id: str
     turn_id: str | None
-    input: JsonValue
+    input: Mapping[str, JsonValue]
     kind: CallKind
 
 

@@ -18,7 +18,7 @@ from agent_host.constrained.options import Decision, ReviewCase
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.private_store import open_private
 from agent_host.providers.protocol import Identity, JsonValue
-from agent_host.receipts.commitments import canonical_bytes
+from agent_host.receipts.commitments import Opening, canonical_bytes
 from agent_host.receipts.drafts import DecisionDraft, Verdict
 
 ReviewState: TypeAlias = Literal["waiting", "ruled", "recorded"]
@@ -44,10 +44,14 @@ CREATE TABLE IF NOT EXISTS reviews (
 
 @dataclass(frozen=True)
 class KeptCall:
-    """A decision whose call id its caller chose, with the draft that stands, or will stand, on the ledger."""
+    """A decision whose call id its caller chose, with the draft that stands, or will stand, on the ledger.
+
+    `openings` are those of the draft's commitments: a crash may come before they are kept where they belong.
+    """
 
     asked: str
     draft: DecisionDraft
+    openings: tuple[Opening, ...]
     decision: Decision
 
 
@@ -94,7 +98,9 @@ class CallStore:
 
         A later one under the same id takes its place: it is the same call, whose receipt could not be signed.
         """
-        row = (call.asked, json.dumps(asdict(call.draft)), json.dumps(asdict(call.decision)))
+        openings = [(o.owner_id, o.field, o.key.hex(), o.value.hex()) for o in call.openings]
+        draft = json.dumps({"draft": asdict(call.draft), "openings": openings})
+        row = (call.asked, draft, json.dumps(asdict(call.decision)))
         self._write("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", call.draft.call_id, *row)
 
     def call(self, call_id: str) -> KeptCall | None:
@@ -104,9 +110,13 @@ class CallStore:
         ).fetchone()
         if row is None:
             return None
-        draft = json.loads(row[1])
-        kept = DecisionDraft(**{**draft, "identity": Identity(**draft["identity"])})
-        return KeptCall(row[0], kept, Decision(**json.loads(row[2])))
+        kept = json.loads(row[1])
+        draft = DecisionDraft(**{**kept["draft"], "identity": Identity(**kept["draft"]["identity"])})
+        openings = (
+            Opening(owner, field, bytes.fromhex(key), bytes.fromhex(value))
+            for owner, field, key, value in kept["openings"]
+        )
+        return KeptCall(row[0], draft, tuple(openings), Decision(**json.loads(row[2])))
 
     def queue(self, case: ReviewCase, at_ms: int) -> None:
         """Puts a case before whoever reviews; durable when it returns, and once for a call id."""

@@ -71,11 +71,12 @@ async def test_the_model_is_given_the_schema_the_input_as_data_and_no_tools(desk
         ({"message": 3}, "/message is no string"),
         ({"message": "hi", "more": 1}, "extra field 'more'"),
         ({"message": "x" * 2001}, "2001 characters"),
+        ("words", "the value is no object"),
+        (None, "the value is null"),
+        ({"message": object()}, "/message is no string"),
     ],
 )
-async def test_a_bad_input_is_the_callers_error_before_any_call_and_entry(
-    desk: Desk, values: dict[str, object], why: str
-) -> None:
+async def test_a_bad_input_is_the_callers_error_before_any_call_and_entry(desk: Desk, values: object, why: str) -> None:
     model = ScriptedProvider(says(GOOD))
     with pytest.raises(CallError, match=why):
         await run_constrained_ai(spec(), values, desk.options(model))  # type: ignore[arg-type]

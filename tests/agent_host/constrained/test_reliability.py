@@ -63,6 +63,35 @@ async def test_the_same_call_id_holds_across_a_crash_before_the_entry_was_append
     restarted.close()
 
 
+async def test_a_call_id_under_a_spec_that_raises_raises_again(desk: Desk) -> None:
+    strict = spec(fallback_behavior="raise", deterministic_default=None)
+    options = desk.saying("no", "no", GOOD, call_id=new_call_id())
+    for _ in range(2):
+        with pytest.raises(NoDecisionError, match="not one JSON value"):
+            await run_constrained_ai(strict, MESSAGE, options)
+    assert desk.entry.exit_state == "fallback_schema"
+
+
+async def test_a_call_id_whose_call_was_cancelled_stands_for_the_default(desk: Desk) -> None:
+    call_id = new_call_id()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.02):
+            await run_constrained_ai(spec(), MESSAGE, desk.saying(asyncio.Event(), call_id=call_id))
+    decision = await run_constrained_ai(spec(), MESSAGE, desk.saying(GOOD, call_id=call_id))
+    assert (decision.output, decision.exit_state, decision.entry_id) == (DEFAULT, "failed_closed", 1)
+
+
+async def test_a_kept_decision_that_requires_a_receipt_is_not_given_without_one(desk: Desk) -> None:
+    strict, call_id = spec(require_receipt=True), new_call_id()
+    await run_constrained_ai(strict, MESSAGE, desk.saying(GOOD, call_id=call_id))
+    desk.writer.away = True
+    closed = await run_constrained_ai(strict, MESSAGE, desk.saying(GOOD, call_id=call_id))
+    assert (closed.output, closed.exit_state, len(desk.spool)) == (DEFAULT, "failed_closed", 0)
+    desk.writer.away = False
+    again = await run_constrained_ai(strict, MESSAGE, desk.saying(GOOD, call_id=call_id))
+    assert (again.exit_state, again.entry_id, len(desk.writer.decisions)) == ("ok", 1, 1)
+
+
 async def test_a_call_id_stands_for_one_input_and_one_spec(desk: Desk) -> None:
     call_id = new_call_id()
     await run_constrained_ai(spec(), MESSAGE, desk.saying(GOOD, call_id=call_id))
