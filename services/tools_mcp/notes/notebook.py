@@ -21,11 +21,12 @@ from tools_mcp.notes.model import Mode, Note, NoteAnswer, Status, each_once
 from tools_mcp.notes.moving import Mover
 from tools_mcp.notes.names import TRASH, file_stem, folder_parts
 from tools_mcp.notes.requests import Intent, RequestLog
-from tools_mcp.notes.vault import Vault
+from tools_mcp.notes.vault import STATE, Vault
 from tools_mcp.texts import one_line, shown
 
 TITLE_CHARACTERS = 300
-_STATE = ".prometheus"
+_LEFTOVER_S = 3600
+"""How old a temporary file is when no writer can still need it."""
 
 
 @dataclass(frozen=True)
@@ -264,10 +265,14 @@ class Notebook(NoteReader):
 
 
 def open_notebook(root: Path, zone: ZoneInfo) -> Notebook:
-    """Return the notes in a folder; its own state is in the hidden folder `.prometheus` inside."""
-    state = root / _STATE
+    """Return the notes in a folder; its own state is in the hidden folder `.prometheus` inside.
+
+    What writers that were killed left there is removed.
+    """
+    state = root / STATE
     state.mkdir(mode=0o700, exist_ok=True)
     vault = Vault(root)
+    vault.tidy(time.time() - _LEFTOVER_S)
     index = NoteIndex(state / "index.sqlite", vault)
     return Notebook(
         vault=vault,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from service_runtime.home import secure_write
+from service_runtime.home import remove_leftovers, secure_write
 from tools_mcp.disk import as_store_error
 from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError
 from tools_mcp.notes import markdown
@@ -22,6 +22,9 @@ from tools_mcp.texts import shown
 
 MOST_BYTES = 1_000_000
 """The largest note that is read or written."""
+
+STATE = ".prometheus"
+"""The hidden folder in the vault with our own state."""
 
 Stamp = tuple[int, int, int, int]
 
@@ -105,7 +108,8 @@ class Vault:
     def write(self, note_id: str, text: str, expected: str | None) -> str:
         """Replace a note's file and return its new hash; `expected` is the old one, none for a file that is not there.
 
-        Call it with the vault locked: the lock keeps our own processes apart, the hash every other program.
+        Call it with the vault locked: the lock keeps our own processes apart, the hash every other program. The hash is
+        looked at when the new bytes are safe on the disk and only the rename is left.
 
         Raises:
             InvalidInputError: The note would become too large, or it is in the trash.
@@ -118,14 +122,17 @@ class Vault:
         if len(data) > MOST_BYTES:
             raise InvalidInputError(f"The note would have {len(data)} bytes; keep it under {MOST_BYTES}.")
         path = self._path(note_id)
-        with as_store_error("notes", "written"):
-            self._make_folders(path.parent)
+
+        def unchanged() -> None:
             current = self._bytes(path)
             if (None if current is None else hashlib.sha256(current).hexdigest()) != expected:
                 raise ConflictError(
                     f"The note {shown(note_id)} changed meanwhile; read it again and repeat the change."
                 )
-            secure_write(path, data)
+
+        with as_store_error("notes", "written"):
+            self._make_folders(path.parent)
+            secure_write(path, data, unchanged)
         return hashlib.sha256(data).hexdigest()
 
     def move(self, old: str, new: str) -> None:
@@ -141,6 +148,18 @@ class Vault:
             if target.exists() and not target.samefile(source):
                 raise ConflictError(f"The note {shown(new)} is there already; nothing was changed, try again.")
             source.rename(target)
+
+    def tidy(self, before_s: float) -> int:
+        """Remove what writers that were killed before a time (Unix seconds) left in any folder; return how many files.
+
+        Folders that cannot be read are passed over: what is in them is in nobody's way.
+        """
+        removed = 0
+        for folder, inside, _ in os.walk(self.root):  # neither errors nor links are followed
+            inside[:] = [name for name in inside if not name.startswith(".") or name in {TRASH, STATE}]
+            with contextlib.suppress(OSError):
+                removed += remove_leftovers(Path(folder), before_s)
+        return removed
 
     def free_id(self, folder: tuple[str, ...], stem: str, but: str = "") -> str:
         """Return an unused id for a file name; the file system may take letter case for the same.

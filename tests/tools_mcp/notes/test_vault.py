@@ -1,4 +1,5 @@
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,35 @@ def test_a_write_needs_the_hash_of_what_is_there(vault: Vault) -> None:
     assert vault.read("a").body == "two"
     with pytest.raises(ConflictError):
         vault.write("b", "new", first)
+
+
+def test_an_edit_by_hand_while_the_disk_works_is_kept(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, real = vault.write("a", "one", None), os.fsync
+
+    def slow(descriptor: int) -> None:
+        (vault.root / "a.md").write_text("one, and more by hand")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    with pytest.raises(ConflictError, match="changed meanwhile"):
+        vault.write("a", "one\ntwo", first)
+
+    assert vault.read("a").body == "one, and more by hand"
+    assert [entry.name for entry in vault.root.iterdir()] == ["a.md"]
+
+
+def test_what_killed_writers_left_is_removed_from_every_folder_of_ours(vault: Vault) -> None:
+    left = [f"{folder}.a.md.abcd1234.tmp" for folder in ("", "work/", ".trash/work/", ".prometheus/", ".obsidian/")]
+    for name in (*left, "work/.b.md.abcd1234.tmp", "work/a.md"):
+        (vault.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (vault.root / name).write_text("half a no")
+        os.utime(vault.root / name, (1_000, 1_000))
+    os.utime(vault.root / "work/.b.md.abcd1234.tmp", (3_000, 3_000))
+
+    assert vault.tidy(2_000) == 4
+    assert {str(path.relative_to(vault.root)) for path in vault.root.rglob("*") if path.is_file()} == {
+        *(".obsidian/.a.md.abcd1234.tmp", "work/.b.md.abcd1234.tmp", "work/a.md"),
+    }
 
 
 def test_what_is_missing_is_not_found(vault: Vault) -> None:
