@@ -38,8 +38,12 @@ class Closeness:
 
 
 def closeness(nearness: Nearness) -> Closeness:
-    """Returns the dense part of each memory: cosine less the mean, not below 0, divided by the best."""
-    above = {one.number: max(0.0, one.cosine - nearness.mean) for one in nearness.near}
+    """Returns the dense part of each memory: cosine less the mean, not below 0, divided by the best.
+
+    Where none stands above the mean, as when there is one memory alone, the mean is taken to be 0.
+    """
+    mean = nearness.mean if any(one.cosine > nearness.mean for one in nearness.near) else 0.0
+    above = {one.number: max(0.0, one.cosine - mean) for one in nearness.near}
     best = max(above.values(), default=0.0)
     return Closeness(
         cosines={one.number: one.cosine for one in nearness.near},

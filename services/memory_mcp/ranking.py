@@ -1,6 +1,7 @@
 """Which memories answer a query, and in what order: the measured design of the memory service. Pure.
 
-    score = lexical + .6 · best neighbour + .3 · best next neighbour + .6 · episode + .3 · subject named (+ .5 · dense)
+    score = lexical + .6 · best neighbour + .3 · best next neighbour + .6 · episode + .3 · subject named
+            (+ (.5 + 3 · doubt²) · dense)
 
 * `lexical` is BM25 over the live memories of the searched scope, divided by the query's best. The statistics are those
   of the scope alone: what another scope holds changes neither order nor cost. That is why the index is a table of our
@@ -9,15 +10,18 @@
   words of the question.
 * `episode` is BM25 over the conversation as a whole, divided by its best.
 * A memory without a conversation simply has no neighbour and no episode part.
-* `dense` is there when memories have vectors (`dense`): nearness in meaning, mixed by its share of the best.
+* `dense` is there when memories have vectors (module `dense`): nearness in meaning by its share of the best, with .4 of
+  the nearest neighbour's. It counts the more, the less of the query the best memory holds: `doubt`.
 
 Relevance floor: `coverage` is the share of the query's content words that a memory and its direct neighbours hold,
 weighted by rarity, names three times. When no memory covers a fifth, the query is about something else and nothing is
 returned. Rarity is that of a store of at least 1,000 memories, so that a small store does not turn every word into
 evidence. A memory near enough in meaning answers a query that it shares no word with.
 
-Measured with LoCoMo (1,535 questions, one scope a conversation): recall@10 .77. The floor leaves 0.5 % of the questions
-without an answer, and 72 % of those put to another conversation, which is of the same sort: two people chatting.
+Measured with LoCoMo (1,535 questions, one scope a conversation): recall@10 .77, with the packaged model .786; one that
+shares no word with its answer (our 210 pairs) is answered by meaning alone. By words the floor leaves 0.5 % of the
+questions without an answer, and 72 % of those put to another conversation, which is of the same sort: two people
+chatting; with the model 0.1 % and 46 %.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ import heapq
 import math
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory_mcp.dense import Closeness, Nearness, closeness
 from memory_mcp.terms import QueryTerms
@@ -63,7 +67,11 @@ LookAround = Callable[[Sequence[int]], Nearness]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A memory and the parts of its score, each 0 to 1 before it is weighted; `dense` is none without vectors."""
+    """A memory and the parts of its score, each before it is weighted; `dense` is none without vectors.
+
+    `doubt` is what the best memory leaves uncovered of the query: the more, the less the words say, and the more the
+    meaning counts.
+    """
 
     number: int
     lexical: float
@@ -73,6 +81,7 @@ class Candidate:
     coverage: float
     dense: float | None = None
     cosine: float = 0.0
+    doubt: float = 0.0
 
 
 def terms_to_read(frequencies: Mapping[str, int], memories: int, weights: Weights) -> tuple[str, ...]:
@@ -129,10 +138,13 @@ def candidates(
                 next_neighbour=max([tally.scores[other] for other in far], default=0.0) / best,
                 episode=episodes.get(tally.places[number][0], 0.0),
                 coverage=coverage.of(seen),
-                dense=close.shares.get(number, 0.0) if close else None,
+                dense=_dense(number, near, close, weights) if close else None,
                 cosine=close.cosines.get(number, 0.0) if close else 0.0,
             ),
         )
+    if close:
+        doubt = 1 - max(candidate.coverage for candidate in found)
+        found = [replace(candidate, doubt=doubt) for candidate in found]
     return _above_floor(found, query, weights)
 
 
@@ -145,7 +157,7 @@ def total(candidate: Candidate, weights: Weights, *, subject_named: bool) -> tup
         "subject": weights.subject if subject_named else 0.0,
     }
     if candidate.dense is not None:
-        parts["dense"] = weights.dense * candidate.dense
+        parts["dense"] = (weights.dense + weights.dense_in_doubt * candidate.doubt**2) * candidate.dense
     return sum(parts.values()), parts
 
 
@@ -217,6 +229,12 @@ def _close(tally: _Tally, pool: list[int], look_around: LookAround) -> Closeness
         if one.number not in known:
             pool.append(one.number)
     return closeness(nearness)
+
+
+def _dense(number: int, near: Sequence[int], close: Closeness, weights: Weights) -> float:
+    """Returns the dense part of a memory, with that of the memory next to it: they are often about one thing."""
+    beside = max([close.shares.get(other, 0.0) for other in near], default=0.0)
+    return close.shares.get(number, 0.0) + weights.dense_neighbour * beside
 
 
 def _neighbours(

@@ -27,9 +27,13 @@ class Weights:
     subject: float = 0.3
     dense: float = 0.5
     """How much a memory near in meaning gains, when there are vectors."""
-    dense_pool: int = 50
+    dense_in_doubt: float = 3.0
+    """How much more when no memory holds a word of the query; by the square of what the best leaves uncovered."""
+    dense_neighbour: float = 0.4
+    """How much of that the memory next to it in the conversation passes on."""
+    dense_pool: int = 80
     """Memories nearest in meaning that are looked at beside those that share words with the query."""
-    dense_floor: float = 0.4
+    dense_floor: float = 0.35
     """Cosine from which a memory answers a query that it shares no word with."""
     pool: int = 100
     """Memories with the best lexical and episode parts that are looked at further; a larger pool finds nothing more."""

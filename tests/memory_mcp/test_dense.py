@@ -30,9 +30,21 @@ def test_the_dense_part_is_the_share_of_the_best_above_the_mean() -> None:
     assert close.cosines == {1: 0.5, 2: 0.3, 3: 0.05}
 
 
-@pytest.mark.parametrize("near", [[], [Near(1, 0.1, None, None)]])
-def test_where_nothing_stands_out_nothing_is_shared_out(near: list[Near]) -> None:
-    assert set(closeness(Nearness(0.1, near)).shares.values()) <= {0.0}
+@pytest.mark.parametrize(
+    ("near", "shares"),
+    [
+        ([], {}),
+        ([Near(1, 0.6, None, None)], {1: 1.0}),
+        ([Near(1, 0.6, None, None), Near(2, 0.6, None, None)], {1: 1.0, 2: 1.0}),
+        ([Near(1, -0.2, None, None)], {1: 0.0}),
+    ],
+)
+def test_where_none_stands_out_each_has_its_share_of_the_best_cosine(
+    near: list[Near], shares: dict[int, float]
+) -> None:
+    mean = near[0].cosine if near else 0.0
+
+    assert closeness(Nearness(mean, near)).shares == shares
 
 
 def test_a_memory_near_in_meaning_answers_a_query_that_it_shares_no_word_with() -> None:
@@ -51,6 +63,18 @@ def test_words_and_meaning_add_up_and_the_parts_are_shown() -> None:
     assert total(ranked[2], WEIGHTS, subject_named=False)[1]["lexical"] == 0.0
 
 
+def test_the_less_the_words_say_the_more_the_meaning_counts() -> None:
+    weak = QueryTerms(("dog", "harness", "walk", "morning"))
+    near = Nearness(0.0, [Near(1, FAR, None, None), Near(2, NEAR, None, None)])
+
+    sure, unsure = (found(query, DOG, near)[2] for query in (QueryTerms(("dog",)), weak))
+
+    assert sure.doubt == pytest.approx(0.0)
+    assert 0.5 < unsure.doubt < 1.0
+    gained = [total(candidate, WEIGHTS, subject_named=False)[1]["dense"] for candidate in (sure, unsure)]
+    assert gained == pytest.approx([WEIGHTS.dense, WEIGHTS.dense + WEIGHTS.dense_in_doubt * unsure.doubt**2])
+
+
 def test_without_vectors_there_is_no_dense_part_to_show() -> None:
     (ranked,) = candidates(QueryTerms(("dog",)), DOG, WEIGHTS, lambda _, __: {})
 
@@ -63,3 +87,11 @@ def test_a_memory_near_in_meaning_has_the_neighbours_of_its_place() -> None:
     ranked = found(QueryTerms(("dog",)), known, Nearness(0.0, [Near(2, NEAR, 5, 4)]))
 
     assert (ranked[2].lexical, ranked[2].neighbour, ranked[2].episode) == (0.0, 1.0, 1.0)
+
+
+def test_a_memory_gains_from_the_one_beside_it_that_is_near_in_meaning() -> None:
+    near = [Near(1, NEAR, 5, 3), Near(2, NEAR - 0.1, 5, 4), Near(3, NEAR - 0.1, 5, 9)]
+
+    ranked = found(QueryTerms(("canine",)), NOTHING, Nearness(0.0, near))
+
+    assert ranked[2].dense == pytest.approx((ranked[3].dense or 0) + WEIGHTS.dense_neighbour)
