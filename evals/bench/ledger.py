@@ -137,11 +137,12 @@ async def _load(make: Callable[[int], Caller], pid: int, callers: int, each: int
 async def _watching(target: str, entries: int) -> AsyncIterator[None]:
     """Let a process of its own follow the chain, many times over, while so many entries are appended."""
     command = [sys.executable, "-m", "evals.bench.watchers", target, str(WATCHERS), str(entries)]
-    watchers = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+    # uvloop's own way forks, of which gRPC warns.
+    watchers = await asyncio.to_thread(partial(subprocess.Popen, command, stdout=subprocess.PIPE))
     assert watchers.stdout is not None
-    await watchers.stdout.readline()
+    await asyncio.to_thread(watchers.stdout.readline)
     yield
-    if await watchers.wait():
+    if await asyncio.to_thread(watchers.wait):
         raise RuntimeError("The watchers missed an entry.")
 
 
