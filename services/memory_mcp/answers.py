@@ -42,6 +42,7 @@ class Entry(BaseModel):
     parts: dict[str, float] | None = None
     origin: str
     status: str | None = None
+    report: bool | None = None
     untrusted: bool | None = None
 
 
@@ -62,6 +63,8 @@ class Whole(BaseModel):
     superseded_by: str | None = None
     supersedes: list[str] | None = None
     forgotten_at: str | None = None
+    forgotten_by: str | None = None
+    report: bool | None = None
     episode: str | None = None
     position: int | None = None
     source_url: str | None = None
@@ -150,6 +153,7 @@ def entry(memory: Memory, zone: ZoneInfo, snippet: str | None = None) -> Entry:
         snippet=clip(content.body, answer_size.ENTRY_CHARACTERS) if snippet is None else snippet,
         origin=memory.origin.client,
         status=None if memory.status is Status.LIVE else memory.status,
+        report=content.is_report or None,
         untrusted=_untrusted(memory),
     )
 
@@ -201,6 +205,8 @@ def get_answer(history: History, zone: ZoneInfo, start: int) -> GetAnswer:
             superseded_by=memory.superseded_by,
             supersedes=list(history.supersedes) or None,
             forgotten_at=None if memory.forgotten_at_ms is None else shown(memory.forgotten_at_ms, zone),
+            forgotten_by=memory.forgotten_by,
+            report=content.is_report or None,
             episode=memory.episode,
             position=memory.position,
             source_url=content.source_url,

@@ -48,8 +48,12 @@ def get_text(answer: GetAnswer) -> str:
         about.append(f"superseded by {memory.superseded_by}")
     if memory.supersedes:
         about.append(f"supersedes {', '.join(memory.supersedes)}")
-    if memory.source_url:
-        about.append(f"untrusted, source {memory.source_url}")
+    if memory.forgotten_by:
+        about.append(f"by {memory.forgotten_by}")
+    if memory.report:
+        about.append("report")
+    if memory.untrusted:
+        about.append(f"untrusted, source {memory.source_url}" if memory.source_url else f"untrusted, {memory.trust}")
     heading = f"{memory.id} ({', '.join(about)})"
     subject = [memory.subject] if memory.subject else []
     rest = [f"(more: start={memory.body_next})"] if memory.body_next is not None else []
@@ -80,6 +84,10 @@ def _lines(entries: list[Entry], next_cursor: str | None) -> str:
 
 def _line(entry: Entry) -> str:
     date = (entry.happened_at or entry.created_at)[:10]
-    marks = "".join(f", {mark}" for mark in (entry.status, "untrusted" if entry.untrusted else None) if mark)
+    marks = "".join(
+        f", {mark}"
+        for mark in (entry.status, "report" if entry.report else None, "untrusted" if entry.untrusted else None)
+        if mark
+    )
     subject = f"{entry.subject}: " if entry.subject else ""
     return f"{date} {subject}{entry.snippet} ({entry.id}, {entry.kind}, {entry.scope}{marks})"

@@ -162,6 +162,32 @@ async def test_memories_of_one_origin_and_trust_can_be_listed(tmp_path: Path) ->
     assert nobody["entries"] == []
 
 
+async def test_a_research_report_is_told_from_other_semantic_memories(tmp_path: Path) -> None:
+    async with here(tmp_path) as client:
+        await call(client, "memory_remember", body="Zep raised money.", kind="semantic", tags=["report"])
+        await call(client, "memory_remember", body="Zep has a graph.", kind="semantic")
+        await call(client, "memory_remember", body="Zep wrote a report.", tags=["report"])
+        found = await call(client, "memory_search", query="Zep", kind="semantic")
+        only = await call(client, "memory_search", query="Zep", kind="semantic", tags=["report"])
+        whole = await call(client, "memory_get", id=only["entries"][0]["id"])
+
+    assert sorted(entry.get("report", False) for entry in found["entries"]) == [False, True]
+    assert len(only["entries"]) == 1
+    assert whole["memory"]["report"] is True
+
+
+async def test_a_forgotten_memory_says_who_forgot_it(tmp_path: Path) -> None:
+    async with here(tmp_path) as client:
+        memory = (await call(client, "memory_remember", body="Bo leads."))["memory"]["id"]
+        await call(client, "memory_forget", id=memory)
+        whole = (await call(client, "memory_get", id=memory))["memory"]
+        told = await said(client, "memory_get", id=memory)
+
+    assert (whole["status"], whole["forgotten_by"], whole["body"]) == ("forgotten", "prometheus", "Bo leads.")
+    assert "forgotten" in told
+    assert "by prometheus" in told
+
+
 async def test_tags_are_kept_unless_they_are_sent_and_an_empty_list_clears_them(tmp_path: Path) -> None:
     async with here(tmp_path) as client:
         first = (await call(client, "memory_remember", body="Bo leads.", tags=["a"]))["memory"]["id"]

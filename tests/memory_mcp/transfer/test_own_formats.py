@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from memory_mcp import intake
 from memory_mcp.errors import InvalidArgumentError
 from memory_mcp.model import Memory, Origin, Status, Trust
+from memory_mcp.storage.postgres import open_postgres
+from memory_mcp.storage.sqlite import SqliteStore
 from memory_mcp.transfer import giving_out
 from memory_mcp.transfer.formats.own import HEADER
 from memory_mcp.transfer.service import export_format
 from tests.memory_mcp.world import ORIGIN, World, content, opened
+from tests.postgres_server import PostgresServer
 
 WEB = Origin("claude-ai", Trust.WEB)
 PERSON = Origin("cursor", Trust.USER)
@@ -179,3 +183,24 @@ def test_an_export_format_is_one_of_two() -> None:
     assert [export_format(name) for name in (None, " ", "JSONL", "markdown")] == ["jsonl", "jsonl", "jsonl", "markdown"]
     with pytest.raises(InvalidArgumentError, match="no export format 'pdf'; send jsonl or markdown"):
         export_format("pdf")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "zip"])
+def test_an_export_moves_a_store_to_postgresql_and_back_whole(
+    world: World, tmp_path: Path, postgres: PostgresServer, form: str
+) -> None:
+    fill(world)
+    server = open_postgres(postgres.address(postgres.new_role(), postgres.shared_database()))
+    try:
+        there = World(cast("SqliteStore", server), first_id=5000)
+        done = there.take_in(exported(world, tmp_path, form))
+        assert (len(done.new), done.skipped) == (len(world.all()), [])
+        moved = there.all()
+        (tmp_path / "back").mkdir()
+        back = exported(there, tmp_path / "back", form)
+    finally:
+        server.close()
+    (tmp_path / "new").mkdir()
+    with opened(tmp_path / "new", first_id=9000) as other:
+        other.take_in(back)
+        assert alike(other.all()) == alike(moved) == alike(world.all())
