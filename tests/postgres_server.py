@@ -92,6 +92,7 @@ def running(binaries: Path) -> Iterator[PostgresServer]:
         if os.getuid() == 0:
             owner = _owner()
             os.chown(folder, owner["uid"], owner["gid"])
+        binaries = _reachable(binaries, folder)
         server = PostgresServer(binaries, folder)
         password = folder / "password"
         password.write_text(PASSWORD)
@@ -116,6 +117,18 @@ def running(binaries: Path) -> Iterator[PostgresServer]:
             server.control("-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _reachable(binaries: Path, folder: Path) -> Path:
+    """Where the account that runs the server can start it: a checkout may lie where only its owner looks."""
+    try:
+        subprocess.run([str(binaries / "postgres"), "--version"], check=True, capture_output=True, **_as_nobody())
+    except (OSError, subprocess.CalledProcessError):
+        package = binaries.parents[1]  # of the wheel; its libraries lie beside it, and are looked for there
+        for part in (package, package.with_name(f"{package.name}.libs")):
+            shutil.copytree(part, folder / "install" / part.name, symlinks=True)
+        return folder / "install" / binaries.relative_to(package.parent)
+    return binaries
 
 
 def installed() -> Path | None:

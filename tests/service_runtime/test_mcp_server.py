@@ -2,6 +2,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -11,7 +12,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import Implementation, TextContent
 
-from service_runtime.mcp_server import run_service
+from service_runtime.mcp_server import Option, run_service
 from tests.service_runtime.demo_mcp.service import SERVICE
 from tests.service_runtime.processes import TOKEN, Demo, environment, run_demo
 
@@ -213,3 +214,20 @@ def test_a_working_folder_that_is_gone_is_one_sentence(
         "",
         "demo-mcp: The working folder is gone; change to one that is there and start again.\n",
     )
+
+
+@pytest.mark.usefixtures("root_logger")
+def test_an_option_of_a_server_sets_its_setting_over_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service = replace(
+        SERVICE,
+        options=(Option("--place", "DEMO_PLACE", "PLACE", "where it is"),),
+        where=lambda settings: str(settings.get("DEMO_PLACE")),
+    )
+    monkeypatch.setenv("PROMETHEUS_HOME", str(tmp_path))
+    monkeypatch.setenv("PROMETHEUS_DEMO_PLACE", "from the environment")
+
+    assert run_service(service, ["--where"]) == 0
+    assert run_service(service, ["--where", "--place", "from the command line"]) == 0
+    assert capsys.readouterr().out == "from the environment\nfrom the command line\n"
