@@ -1,0 +1,1 @@
+"""Skills: instructions in Markdown that join the prompt of the messages they are about."""
