@@ -42,8 +42,8 @@ class MemoryTools:
         happened_at: arguments.Time = None,
         source_url: arguments.Url = None,
         trust: arguments.Stated = None,
-        episode: Annotated[OptionalText, Field(description="Key of the conversation it belongs to")] = None,
-        supersedes: Annotated[OptionalText, Field(description="Id of the memory it replaces")] = None,
+        episode: Annotated[OptionalText, Field(description="Key of its conversation")] = None,
+        supersedes: Annotated[OptionalText, Field(description="Id it replaces")] = None,
         idempotency_key: OptionalText = None,
     ) -> ToolResult:
         """Store a memory, the same text in the same scope once; a replaced memory stays readable."""
@@ -79,7 +79,7 @@ class MemoryTools:
         limit: arguments.Number = None,
         cursor: OptionalText = None,
         include_retired: Annotated[OptionalFlag, Field(description="Superseded memories too")] = None,
-        explain: Annotated[OptionalFlag, Field(description="Show the parts of each score")] = None,
+        explain: Annotated[OptionalFlag, Field(description="Parts of each score")] = None,
     ) -> ToolResult:
         """Find memories by what they say, best first; nothing when no memory is about the query."""
         found = self.finder.search(
@@ -92,14 +92,14 @@ class MemoryTools:
         self,
         *,
         id: arguments.Id,  # noqa: A002 - the argument's name on the wire
-        start: Annotated[arguments.Number, Field(description="Character to begin at, of a long body")] = None,
+        start: Annotated[arguments.Number, Field(description="Character to begin at")] = None,
     ) -> ToolResult:
         """Read one memory whole, with its origin, trust and history."""
         answer = answers.get_answer(self.memory.get(id), self.zone, max(0, start or 0))
         return result(answer, wording.get_text(answer))
 
     def recall(self, *, query: arguments.Query, token_budget: arguments.Number = None) -> ToolResult:
-        """Give what is known about a query as one block, newest first, each line with its date and id."""
+        """Give what is known about a query as one block, newest first, with dates and ids."""
         answer = answers.recall_answer(self.finder.recall(query, token_budget))
         return result(answer, wording.recall_text(answer))
 
@@ -129,7 +129,7 @@ class MemoryTools:
         scope: OptionalText = None,
         idempotency_key: OptionalText = None,
     ) -> ToolResult:
-        """Correct a memory: stores a new version under a new id, the old one stays readable as superseded."""
+        """Correct a memory: a new version gets a new id, the old one stays readable."""
         changes = intake.changes(body, subject, tags, scope)
         done = self.memory.update(id, changes, intake.origin(client_name(ctx)), idempotency_key=idempotency_key)
         answer = answers.remember_answer(done, self.zone)
@@ -142,7 +142,7 @@ class MemoryTools:
         id: arguments.Id,  # noqa: A002 - the argument's name on the wire
         hard: Annotated[OptionalFlag, Field(description="Erase the text for good")] = None,
     ) -> ToolResult:
-        """Take a memory out of every search; memory_get still shows it, unless it is erased."""
+        """Take a memory out of every search; memory_get still shows it unless erased."""
         done = self.memory.forget(id, intake.origin(client_name(ctx)), hard=bool(hard))
         answer = answers.forget_answer(done, self.zone)
         return result(answer, wording.forget_text(answer))

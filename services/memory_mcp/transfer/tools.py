@@ -80,11 +80,9 @@ class TransferTools:
         self,
         ctx: Context,
         *,
-        path: Annotated[
-            OptionalText, Field(description="File, folder or zip; MEMORY.md: what was edited there")
-        ] = None,
+        path: Annotated[OptionalText, Field(description="File, folder, zip, or MEMORY.md as edited")] = None,
         content: _Content = None,
-        format: Annotated[OptionalText, Field(description="auto (default)")] = None,  # noqa: A002 - its name on the wire
+        format: OptionalText = None,  # noqa: A002 - its name on the wire
         dry_run: OptionalFlag = None,
     ) -> ToolResult:
         """Take in memories that other programs exported, all or none, each once."""
