@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from agent_host.mcp_clients.protocol import ToolBox
     from agent_host.providers.protocol import Provider, Usage
     from agent_host.receipts.openings import OpeningStore
-    from agent_host.turn import TurnParts, TurnResult
+    from agent_host.turn import TurnResult
+    from agent_host.turn_parts import TurnParts
     from agent_host.writer_link import WriterLink
 
 PRELOADED = (
@@ -134,7 +135,7 @@ class Host:
         from agent_host.receipts.log import ReceiptLog
         from agent_host.receipts.openings import OpeningStore
         from agent_host.receipts.spool import Spool
-        from agent_host.turn import TurnParts
+        from agent_host.turn_parts import TurnParts
 
         folder = settings.home.folder("host")
         traces = settings.home.folder("host/traces")

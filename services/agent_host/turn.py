@@ -11,51 +11,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
 
 from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.constrained.drafter import ReplyDrafter
-from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.constrained.specs import FAILURE_MESSAGE
 from agent_host.errors import ProviderError
 from agent_host.identifiers import new_turn_id
 from agent_host.loop import Reply, run_loop
-from agent_host.mcp_clients.protocol import ToolBox
-from agent_host.providers.protocol import Message, ModelRequest, Provider, Text, Usage
+from agent_host.prompting import prepare
+from agent_host.providers.protocol import Message, Text
 from agent_host.receipts.commitments import SCHEME, commit
 from agent_host.receipts.drafts import TurnIntent, TurnReceipt
-from agent_host.receipts.protocol import Ledger, ReceiptStatus
+from agent_host.receipts.protocol import ReceiptStatus
 from agent_host.receipts.turn_receipt import turn_receipt
-from agent_host.session import ChatLog, Session, system_prompt
+from agent_host.session import Session
 from agent_host.tool_note import tool_note, with_note
-from agent_host.tracing.events import Emit, ModelCalled, Notice, Outcome, ReplyDelta, TurnEnded, TurnEvent, TurnStarted
+from agent_host.tracing.events import Emit, Outcome, TurnEnded, TurnStarted
 from agent_host.tracing.jsonl import TraceFile
-from agent_host.tracing.lines import trace_line
+from agent_host.tracing.turn_events import TurnEvents
+from agent_host.turn_parts import TurnParts
 
 CANCELLED_MESSAGE = "Cancelled."
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class TurnParts:
-    """What every turn of a host works with."""
-
-    provider: Provider
-    spec: RuntimeAISpec
-    tools: ToolBox
-    receipts: Ledger
-    chat_log: ChatLog
-    traces: Path
-    soul: str
-    now: Callable[[], datetime]
-    zone_name: str
-    cost: Callable[[Usage], int | None]
-    max_iterations: int
-    max_tokens: int
 
 
 @dataclass(frozen=True)
@@ -68,45 +48,11 @@ class TurnResult:
     status: ReceiptStatus
 
 
-def _nobody(_: TurnEvent) -> None:
-    """Watches a turn that nobody looks at any more."""
-
-
-class _Events:
-    """The turn's events: kept for the receipt, written to the trace, shown to whoever watches."""
-
-    def __init__(self, turn_id: str, trace: TraceFile, now_ms: Callable[[], int], watch: Emit) -> None:
-        self.kept: list[TurnEvent] = []
-        self.turn_id = turn_id
-        self._trace = trace
-        self._now_ms = now_ms
-        self._watch = watch
-
-    def emit(self, event: TurnEvent) -> None:
-        self.kept.append(event)
-        line = trace_line(event, self.turn_id, self._now_ms())
-        if line is not None:
-            self._trace.write(line)
-        try:
-            self._watch(event)
-        except OSError as error:  # whoever watched has gone; the turn goes on
-            logger.warning("a turn can no longer be shown: %s", error.strerror)
-            self._watch = _nobody
-
-    @property
-    def iterations(self) -> int:
-        return sum(isinstance(event, ModelCalled) and event.kind in {"loop", "final"} for event in self.kept)
-
-    @property
-    def streamed_text(self) -> str:
-        return "".join(event.text for event in self.kept if isinstance(event, ReplyDelta))
-
-
 async def run_turn(text: str, session: Session, gateway: str, parts: TurnParts, watch: Emit) -> TurnResult:
     """Runs one turn. Cancelling the task ends the answer early; its receipt then says `cancelled`."""
     turn_id = new_turn_id()
     trace = TraceFile(parts.traces, parts.now())
-    events = _Events(turn_id, trace, lambda: _ms(parts.now()), watch)
+    events = TurnEvents(turn_id, trace, parts.now_ms, watch)
     message = commit(turn_id, "inputHash", {"text": text})
     events.emit(TurnStarted(turn_id, session.session_id, gateway, text))
     intent = TurnIntent(turn_id, session.session_id, gateway, message.digest, SCHEME, parts.provider.identity.model)
@@ -126,12 +72,12 @@ async def run_turn(text: str, session: Session, gateway: str, parts: TurnParts, 
     status, _ = await to_the_end(parts.receipts.append_turn(receipt, said.opening))
     session.add_turn(text, reply.messages)
     stored = with_note(reply.text, tool_note(events.kept))
-    parts.chat_log.store(session.session_id, turn_id, gateway, (text, stored), at_ms=_ms(parts.now()))
+    parts.chat_log.store(session.session_id, turn_id, gateway, (text, stored), at_ms=parts.now_ms())
     return TurnResult(reply.text, outcome, receipt, status)
 
 
 async def _answer(
-    text: str, session: Session, parts: TurnParts, events: _Events, begin: Awaitable[None]
+    text: str, session: Session, parts: TurnParts, events: TurnEvents, begin: Awaitable[None]
 ) -> tuple[Outcome, Reply]:
     """Records the start, runs the loop, and turns whatever ends it into an outcome and a reply."""
     try:
@@ -152,24 +98,15 @@ async def _answer(
     return ("limit_reached" if reply.limit_reached else "replied"), reply
 
 
-async def _draft(text: str, session: Session, parts: TurnParts, events: _Events) -> Reply:
-    tools = await parts.tools.specs()
-    for problem in (*parts.tools.problems(), *parts.receipts.problems()):
-        events.emit(Notice(problem))
-    request = ModelRequest(
-        system=system_prompt(parts.soul, parts.now(), parts.zone_name, parts.provider.identity),
-        messages=session.messages_with(text),
-        tools=tools,
-        tool_choice="auto",
-        max_tokens=parts.max_tokens,
-    )
+async def _draft(text: str, session: Session, parts: TurnParts, events: TurnEvents) -> Reply:
+    request = await prepare(text, session, parts, events)
     drafter = ReplyDrafter(
         parts.provider,
         parts.spec,
         parts.receipts,
         events.emit,
         turn_id=events.turn_id,
-        now_ms=lambda: _ms(parts.now()),
+        now_ms=parts.now_ms,
         cost=parts.cost,
     )
     return await run_loop(
@@ -180,7 +117,3 @@ async def _draft(text: str, session: Session, parts: TurnParts, events: _Events)
 def _cut_short(text: str) -> Reply:
     """Returns the reply of a turn that did not finish; the history keeps its words and no half-done tool calls."""
     return Reply(text, (Message("assistant", (Text(text),)),), limit_reached=False)
-
-
-def _ms(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)

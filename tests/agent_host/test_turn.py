@@ -33,7 +33,8 @@ from agent_host.receipts.protocol import StoredEntry
 from agent_host.receipts.spool import Spool
 from agent_host.session import ChatLog, Session
 from agent_host.tracing.events import Notice, ToolCalled, TurnEnded, TurnEvent
-from agent_host.turn import CANCELLED_MESSAGE, TurnParts, TurnResult, run_turn
+from agent_host.turn import CANCELLED_MESSAGE, TurnResult, run_turn
+from agent_host.turn_parts import TurnParts
 from tests.fakes.scripted_provider import IDENTITY, ScriptedProvider, asks, says
 from tests.fakes.writer import FakeWriter
 

@@ -1,0 +1,49 @@
+"""The events of one turn: kept for the receipt, written to the trace, shown to whoever watches."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from agent_host.tracing.events import Emit, ModelCalled, ReplyDelta, TurnEvent
+from agent_host.tracing.jsonl import TraceFile
+from agent_host.tracing.lines import trace_line
+
+logger = logging.getLogger(__name__)
+
+
+def _nobody(_: TurnEvent) -> None:
+    """Watches a turn that nobody looks at any more."""
+
+
+class TurnEvents:
+    """Takes every event of a turn once, in order; a watcher that has gone costs the watching, never the turn."""
+
+    def __init__(self, turn_id: str, trace: TraceFile, now_ms: Callable[[], int], watch: Emit = _nobody) -> None:
+        self.kept: list[TurnEvent] = []
+        self.turn_id = turn_id
+        self._trace = trace
+        self._now_ms = now_ms
+        self._watch = watch
+
+    def emit(self, event: TurnEvent) -> None:
+        """Keeps, traces and shows one event."""
+        self.kept.append(event)
+        line = trace_line(event, self.turn_id, self._now_ms())
+        if line is not None:
+            self._trace.write(line)
+        try:
+            self._watch(event)
+        except OSError as error:  # whoever watched has gone; the turn goes on
+            logger.warning("a turn can no longer be shown: %s", error.strerror)
+            self._watch = _nobody
+
+    @property
+    def iterations(self) -> int:
+        """The model calls of the loop so far, the final one at the cap included."""
+        return sum(isinstance(event, ModelCalled) and event.kind in {"loop", "final"} for event in self.kept)
+
+    @property
+    def streamed_text(self) -> str:
+        """What the model has said so far."""
+        return "".join(event.text for event in self.kept if isinstance(event, ReplyDelta))

@@ -1,0 +1,36 @@
+"""What every turn of a host works with; `app` makes it once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from agent_host.constrained.spec import RuntimeAISpec
+from agent_host.mcp_clients.protocol import ToolBox
+from agent_host.providers.protocol import Provider, Usage
+from agent_host.receipts.protocol import Ledger
+from agent_host.session import ChatLog
+
+
+@dataclass(frozen=True)
+class TurnParts:
+    """The seams and limits of a turn. `cost` prices a model call in micro-dollars, None when no price is known."""
+
+    provider: Provider
+    spec: RuntimeAISpec
+    tools: ToolBox
+    receipts: Ledger
+    chat_log: ChatLog
+    traces: Path
+    soul: str
+    now: Callable[[], datetime]
+    zone_name: str
+    cost: Callable[[Usage], int | None]
+    max_iterations: int
+    max_tokens: int
+
+    def now_ms(self) -> int:
+        """Returns the present in milliseconds since the Unix epoch."""
+        return int(self.now().timestamp() * 1000)
