@@ -31,3 +31,8 @@ def began_at_ms(identifier: str) -> int:
 def new_call_id() -> str:
     """Returns `c_` and a ULID: names one model call and is its idempotency key in the ledger."""
     return f"c_{ULID()}"
+
+
+def new_use_id() -> str:
+    """Returns `u_` and a ULID: names one tool call that the host makes of its own accord."""
+    return f"u_{ULID()}"

@@ -63,12 +63,13 @@ class ToolStarted:
 
 @dataclass(frozen=True)
 class ToolCalled:
-    """One tool call ended."""
+    """One tool call ended. `read_first`: the host made it before it asked a model (agent.md row 51)."""
 
     call_id: str
     name: str
     arguments: Mapping[str, JsonValue]
     outcome: ToolOutcome
+    read_first: bool = False
 
 
 @dataclass(frozen=True)

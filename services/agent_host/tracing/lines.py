@@ -94,6 +94,8 @@ def _tool_members(event: ToolCalled) -> dict[str, JsonValue]:
         "ok": not outcome.is_error,
         "duration_ms": outcome.duration_ms,
     }
+    if event.read_first:
+        members["read_first"] = True
     if outcome.is_error:
         members["error"] = redact_text(outcome.content)[:ERROR_LIMIT]
     return members

@@ -1,0 +1,150 @@
+"""What a research turn reads before it asks a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from agent_host.providers.protocol import JsonValue
+from agent_host.report_digest import DIGEST_CHARACTERS, MARKER
+from agent_host.research import HEADING, MOST_REPORTS, TEXT_CHARACTERS, Known, known_block, read_first, subject_words
+from agent_host.tracing.events import ToolCalled, TurnEvent
+from agent_host.tracing.lines import trace_line
+from tests.fakes.toolbox import FakeToolBox, ToolFailedError
+
+
+def hit(id_: str, created: str = "2026-10-01", *, report: bool = False, snippet: str = "words") -> dict[str, JsonValue]:
+    kind = "semantic" if report else "fact"
+    row: dict[str, JsonValue] = {"id": id_, "kind": kind, "created_at": f"{created}T10:00:00+01:00", "snippet": snippet}
+    return {**row, "report": True} if report else row
+
+
+class Brain:
+    """A memory with these hits for a search by subject and for one of knowledge; reports are `bodies` by id."""
+
+    def __init__(
+        self, hits: Sequence[JsonValue], semantic: Sequence[JsonValue] = (), bodies: Mapping[str, str] | None = None
+    ) -> None:
+        self.hits, self.semantic, self.bodies = hits, semantic, dict(bodies or {})
+        self.events: list[TurnEvent] = []
+        self.tools = FakeToolBox({"memory_search": self.search, "memory_get": self.get})
+
+    def search(self, arguments: Mapping[str, JsonValue]) -> JsonValue:
+        return {"entries": self.semantic if "kind" in arguments else self.hits}
+
+    def get(self, arguments: Mapping[str, JsonValue]) -> JsonValue:
+        return {"memory": {"id": arguments["id"], "body": self.bodies[str(arguments["id"])]}}
+
+    async def read(self, message: str = "research the competitors of mem0") -> tuple[Known, ...]:
+        return await read_first(message, self.tools, self.events.append, "t_1")
+
+
+def report(title: str) -> str:
+    return f"{MARKER}\n# {title}\n## Summary\n- {'s' * 2_000}"
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("research the competitors of mem0", "competitors mem0"),
+        ("Please compare Zep's pricing with Letta", "zep pricing letta"),
+        ("Find everything about Node.js 22!", "node.js 22"),
+        ("Write a report, please", "Write a report, please"),
+        ("  ", ""),
+        ("Größe von Müller", "größe von müller"),
+    ],
+)
+def test_a_subject_is_what_is_left_without_the_words_of_asking(message: str, words: str) -> None:
+    assert subject_words(message) == words
+
+
+async def test_two_searches_run_and_are_seen_as_tool_events() -> None:
+    brain = Brain([hit("m_1")])
+    await brain.read()
+
+    assert [call.arguments for call in brain.tools.calls] == [
+        {"query": "competitors mem0", "scope": "all", "limit": 6},
+        {"query": "competitors mem0", "scope": "all", "limit": 3, "kind": "semantic"},
+    ]
+    assert {call.meta["turn_id"] for call in brain.tools.calls} == {"t_1"}
+    called = [event for event in brain.events if isinstance(event, ToolCalled)]
+    assert [(event.name, event.read_first) for event in called] == [("memory_search", True)] * 2
+    lines = [json.loads(trace_line(event, "t_1", 0) or b"{}") for event in called]
+    assert [line["read_first"] for line in lines] == [True, True]
+
+
+async def test_what_both_searches_find_appears_once_reports_first_and_each_part_newest_first() -> None:
+    bodies = {"m_2": report("Old"), "m_3": report("New")}
+    brain = Brain(
+        [hit("m_1", "2026-01-01"), hit("m_2", "2026-02-01", report=True), hit("m_4", "2026-03-01")],
+        [hit("m_2", "2026-02-01", report=True), hit("m_3", "2026-04-01", report=True)],
+        bodies,
+    )
+    known = await brain.read()
+
+    assert [(one.id, one.is_report, one.created_on) for one in known] == [
+        ("m_3", True, "2026-04-01"),
+        ("m_2", True, "2026-02-01"),
+        ("m_4", False, "2026-03-01"),
+        ("m_1", False, "2026-01-01"),
+    ]
+    assert known[0].as_json()["title"] == "New"
+    assert len(known[0].text) == DIGEST_CHARACTERS
+
+
+async def test_no_more_than_three_reports_are_fetched() -> None:
+    ids = [f"m_{number}" for number in range(5)]
+    brain = Brain([hit(id_, report=True) for id_ in ids], [], dict.fromkeys(ids, report("T")))
+
+    assert len(await brain.read()) == MOST_REPORTS
+
+
+async def test_a_search_that_fails_costs_its_part_alone() -> None:
+    brain = Brain([hit("m_1")])
+
+    def broken(arguments: Mapping[str, JsonValue]) -> JsonValue:
+        if "kind" in arguments:
+            raise ToolFailedError("out of order")
+        return {"entries": [hit("m_1")]}
+
+    brain.tools = FakeToolBox({"memory_search": broken})
+    assert [one.id for one in await brain.read()] == ["m_1"]
+
+
+@pytest.mark.parametrize("answer", ["no JSON", {"entries": "none"}, {"entries": [1, {"id": 2}]}, {}, "[1]"])
+async def test_an_answer_that_is_none_is_nothing_known(answer: JsonValue) -> None:
+    brain = Brain([])
+    brain.tools = FakeToolBox({"memory_search": lambda _: answer})
+
+    assert await brain.read() == ()
+
+
+async def test_without_a_memory_server_nothing_happens() -> None:
+    brain = Brain([])
+    brain.tools = FakeToolBox({"search_web": lambda _: ""})
+
+    assert (await brain.read(), brain.events) == ((), [])
+
+
+async def test_a_report_that_cannot_be_fetched_is_told_by_its_passage() -> None:
+    brain = Brain([hit("m_1", report=True, snippet='{"a": "<<Zep>> is\\n"}' + "x" * 900)], [], {"m_1": "no report"})
+    (known,) = await brain.read()
+
+    assert (known.is_report, known.text[:11]) == (False, "a : Zep is ")
+    assert len(known.text) == TEXT_CHARACTERS
+
+
+def test_the_block_names_each_thing_with_its_date_and_says_where_to_start() -> None:
+    block = known_block(
+        [
+            Known("m_3", "semantic", "digest", "2026-04-01", is_report=True, title="T"),
+            Known("m_1", "fact", "words", "", is_report=False),
+        ]
+    )
+
+    assert block.startswith(f"# {HEADING}\nStart here.")
+    assert "older than 30 days" in block
+    assert block.endswith("[report m_3, 2026-04-01]\ndigest\n\n[fact m_1, undated]\nwords")
+    assert known_block([]) == ""
