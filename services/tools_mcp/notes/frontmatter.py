@@ -74,6 +74,15 @@ def with_title(header: str, title: str) -> str:
     return _with(header, "title", title)
 
 
+def has_same_form(header: str, other: str) -> bool:
+    """Say whether two headers are readable and differ in nothing but what their texts say."""
+    one, two = (_HEADER.match(text) for text in (header, other))
+    if one is None or two is None or two.end() != len(other):
+        return False
+    before, after = _mapping(one["yaml"]), _mapping(two["yaml"])
+    return before is not None and after is not None and _form(before) == _form(after)
+
+
 def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Return tags the way Obsidian takes them: without `#`, spaces as `-`, no duplicates.
 
@@ -116,6 +125,12 @@ def _mapping(text: str) -> dict[str, Any] | None:
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _form(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _form(inside) for key, inside in value.items()}
+    return [_form(inside) for inside in value] if isinstance(value, list) else ""
 
 
 def _scalar(value: Any) -> str:

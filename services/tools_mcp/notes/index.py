@@ -17,14 +17,13 @@ from typing import TypeVar
 
 from tools_mcp.disk import as_store_error
 from tools_mcp.errors import NotFoundError, StoreBusyError, ToolsError
-from tools_mcp.notes.links import Name, names_of, sought
-from tools_mcp.notes.markdown import links
+from tools_mcp.notes.links import Name, links_of, names_of, sought
 from tools_mcp.notes.model import Listed, Note
 from tools_mcp.notes.queries import indexed
 from tools_mcp.notes.vault import Vault
 from tools_mcp.texts import folded
 
-_VERSION = 2
+_VERSION = 3
 _FRESH_NS = 2_000_000_000  # the coarsest clock among file systems ticks every two seconds
 _SCHEMA = (
     "DROP TABLE IF EXISTS notes",
@@ -211,7 +210,7 @@ def _insert(connection: sqlite3.Connection, note: Note, stamp: str) -> None:
     key = connection.execute(insert, row).lastrowid
     names = [(key, name.name, name.kind) for name in names_of(note.id, note.title, note.aliases)]
     connection.executemany("INSERT INTO names (note, name, kind) VALUES (?, ?, ?)", names)
-    targets = [(key, name) for name in sorted(sought(links(note.body)))]
+    targets = [(key, name) for name in sorted(sought(links_of(note)))]
     connection.executemany("INSERT INTO links (note, name) VALUES (?, ?)", targets)
     called = "\n".join((note.title, *note.aliases))
     connection.execute(

@@ -9,7 +9,9 @@ import posixpath
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from tools_mcp.notes.markdown import Link, links, replaced
+from tools_mcp.notes.frontmatter import has_same_form
+from tools_mcp.notes.markdown import Link, links, replaced, wiki_links
+from tools_mcp.notes.model import Note
 from tools_mcp.texts import folded
 
 FILE, TITLE, ALIAS = 0, 1, 2
@@ -95,20 +97,44 @@ def sought(found: Iterable[Link]) -> set[str]:
     return {folded(target) for target in targets} | {folded(target.rpartition("/")[2]) for target in targets}
 
 
+def links_of(note: Note) -> list[Link]:
+    """Return the links of a note, those in its front matter (`up: "[[Plan]]"`) first."""
+    return [*wiki_links(note.header), *links(note.body)]
+
+
 def kept(body: str, source: Move, move: Move, before: Names, after: Names) -> tuple[str, int]:
     """Return the text of a note with the links written anew that would otherwise mean another note after a move.
 
     `source` is the note with the text: before the move and after it. The second value says how many were changed.
     """
+    changes = _changes(links(body), source, move, before, after)
+    return replaced(body, changes), len(changes)
+
+
+def kept_header(header: str, source: Move, move: Move, before: Names, after: Names) -> tuple[str, int | None]:
+    """Return a note's front matter in the same way; with no number when its form allows no change."""
+    changes = _changes(wiki_links(header), source, move, before, after)
+    now = header
+    for link, text in reversed(changes):
+        choices = (text, text.replace("'", "''"))  # the second one is how it is written inside '…' of YAML
+        tried = (replaced(now, [(link, choice)]) for choice in choices)
+        written = next((choice for choice in tried if has_same_form(now, choice)), None)
+        if written is None:
+            return header, None
+        now = written
+    return now, len(changes)
+
+
+def _changes(found: Iterable[Link], source: Move, move: Move, before: Names, after: Names) -> list[tuple[Link, str]]:
     changes = []
-    for link in links(body):
+    for link in found:
         meant = before.resolve(link, source.old)
         if meant is None:
             continue
         wanted = move.new if meant == move.old else meant
         if after.resolve(link, source.new) != wanted and (text := _written(link, source.new, wanted, after)):
             changes.append((link, text))
-    return replaced(body, changes), len(changes)
+    return changes
 
 
 def _written(link: Link, source: str, wanted: str, names: Names) -> str | None:

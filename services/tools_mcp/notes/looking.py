@@ -6,7 +6,7 @@ from typing import Literal
 from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError
 from tools_mcp.notes import markdown
 from tools_mcp.notes.index import Filter, NoteIndex
-from tools_mcp.notes.links import ALIAS, Names, names_of, sought
+from tools_mcp.notes.links import ALIAS, Names, links_of, names_of, sought
 from tools_mcp.notes.model import Listed, Note
 from tools_mcp.notes.queries import passage, read_query
 from tools_mcp.notes.vault import Vault
@@ -90,12 +90,12 @@ class NoteReader:
         """Return a note's links and the notes that link to it; of very many of those, the first `MOST_SOURCES`."""
         self.index.refresh()
         own = {name.name for name in names_of(note.id, note.title, note.aliases)}
-        outgoing = markdown.links(note.body)
+        outgoing = links_of(note)
         linking = [source for source in self.index.linking(own) if source != note.id]
         incoming = [
             (source, link)
             for source in map(self.vault.look, linking[:MOST_SOURCES])
-            for link in (markdown.links(source.body) if source else ())
+            for link in (links_of(source) if source else ())
             if own & sought([link])
         ]
         names = Names.of(self.index.names(own | sought(outgoing) | sought(link for _, link in incoming)))

@@ -59,6 +59,11 @@ def links(body: str) -> list[Link]:
     return sorted((link for link in found if link.target), key=lambda link: link.start)
 
 
+def wiki_links(text: str) -> list[Link]:
+    """Return the `[[links]]` of a text that is no Markdown, such as front matter, in order."""
+    return [link for link in map(_wiki, _WIKI.finditer(text)) if link.target]
+
+
 def replaced(body: str, changes: list[tuple[Link, str]]) -> str:
     """Return the text with the targets of some of its links written anew."""
     pieces, at = [], 0

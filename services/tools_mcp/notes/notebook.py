@@ -18,7 +18,7 @@ from tools_mcp.notes.frontmatter import clean_tags, new_header, split, with_tags
 from tools_mcp.notes.index import NoteIndex
 from tools_mcp.notes.looking import NoteReader
 from tools_mcp.notes.model import Mode, Note, NoteAnswer, Status, each_once
-from tools_mcp.notes.moving import Mover
+from tools_mcp.notes.moving import Mover, Plan
 from tools_mcp.notes.names import TRASH, file_stem, folder_parts
 from tools_mcp.notes.requests import Intent, RequestLog
 from tools_mcp.notes.vault import STATE, Vault
@@ -45,13 +45,13 @@ class WriteFields:
 class _Step:
     """A write that was checked: the note it goes to, its hash now, what is answered, and how it is done.
 
-    `apply` returns the ids of notes that had to be left as they are; there is none when nothing has to be done.
+    `apply` returns what the answer says besides, once it is done; there is none when nothing has to be done.
     """
 
     note_id: str
     before: str | None
     answer: NoteAnswer
-    apply: Callable[[], Sequence[str]] | None
+    apply: Callable[[], dict[str, Any]] | None
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Notebook(NoteReader):
         arguments = {"tool": tool, **arguments}
         with self.lock.held():
             self.mover.recover()
-            if key and (answered := self.requests.answered(key, arguments, self._hash_of)):
+            if key and (answered := self.requests.answered(key, arguments, self.vault.hash_of)):
                 return NoteAnswer.model_validate(answered)
             step = work()
             if step.apply is None:
@@ -178,10 +178,10 @@ class Notebook(NoteReader):
                 self.requests.intend(
                     key, arguments, Intent(step.note_id, step.before, step.answer.content_hash, answer)
                 )
-            left = step.apply()
+            told = step.answer.model_copy(update=step.apply())
             if key:
-                self.requests.done(key)
-            return step.answer.model_copy(update={"links_left": list(left)})
+                self.requests.done(key, told.model_dump(mode="json"))
+            return told
 
     def _written(self, fields: WriteFields, title: str, tags: tuple[str, ...]) -> _Step:
         self.index.refresh()
@@ -246,22 +246,21 @@ class Notebook(NoteReader):
             return _Step(note.id, note.content_hash, _answer(note, "unchanged", text), None)
         told = _answer_for(new_id, title, note.all_tags, status, text)
         undo = f"notes_move with id {new_id}, folder {note.folder or '/'} and title {note.title}"
-        more = {"links_updated": plan.links, "undo": None if is_back else undo}
-        return _Step(note.id, note.content_hash, told.model_copy(update=more), lambda: self.mover.carry_out(plan))
+        more = {"links_updated": sum(edit.links for edit in plan.edits), "undo": None if is_back else undo}
+        return _Step(note.id, note.content_hash, told.model_copy(update=more), lambda: self._carried_out(plan))
 
-    def _put(self, note_id: str, text: str, before: str | None) -> Sequence[str]:
+    def _carried_out(self, plan: Plan) -> dict[str, Any]:
+        left = self.mover.carry_out(plan)
+        updated = sum(edit.links for edit in plan.edits if edit.note_id not in left)
+        return {"links_updated": updated, "links_left": left}
+
+    def _put(self, note_id: str, text: str, before: str | None) -> dict[str, Any]:
         self.vault.write(note_id, text, before)
-        return ()
+        return {}
 
-    def _thrown_away(self, note_id: str, place: str) -> Sequence[str]:
+    def _thrown_away(self, note_id: str, place: str) -> dict[str, Any]:
         self.vault.move(note_id, place)
-        return ()
-
-    def _hash_of(self, note_id: str) -> str | None:
-        try:
-            return self.vault.read(note_id).content_hash
-        except NotFoundError:
-            return None
+        return {}
 
 
 def open_notebook(root: Path, zone: ZoneInfo) -> Notebook:

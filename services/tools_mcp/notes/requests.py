@@ -70,10 +70,11 @@ class RequestLog:
             connection.execute("DELETE FROM requests WHERE at_ms < ?", (self.now_ms() - _KEPT_MS,))
             connection.execute("INSERT OR REPLACE INTO requests VALUES (?, ?, ?, ?, ?, ?, 0, ?)", row)
 
-    def done(self, key: str) -> None:
-        """Mark a write as done; when that fails, the file's hash still tells the same."""
+    def done(self, key: str, answer: dict[str, Any]) -> None:
+        """Mark a write as done and keep what was answered; when that fails, the file's hash still tells the same."""
+        update = "UPDATE requests SET done = 1, answer = ? WHERE key = ?"
         with contextlib.suppress(StoreError), self._open() as connection:
-            connection.execute("UPDATE requests SET done = 1 WHERE key = ?", (_hash(key),))
+            connection.execute(update, (json.dumps(answer), _hash(key)))
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

@@ -105,6 +105,16 @@ class Vault:
         except (NotFoundError, InvalidInputError):
             return None
 
+    def hash_of(self, note_id: str) -> str | None:
+        """Return the SHA-256 of a note's file, none when there is no file.
+
+        Raises:
+            InvalidInputError: The id leads out of the vault.
+            StoreError: The file cannot be read.
+        """
+        data = self._bytes(self._path(note_id))
+        return None if data is None else hashlib.sha256(data).hexdigest()
+
     def write(self, note_id: str, text: str, expected: str | None) -> str:
         """Replace a note's file and return its new hash; `expected` is the old one, none for a file that is not there.
 
@@ -124,8 +134,7 @@ class Vault:
         path = self._path(note_id)
 
         def unchanged() -> None:
-            current = self._bytes(path)
-            if (None if current is None else hashlib.sha256(current).hexdigest()) != expected:
+            if self.hash_of(note_id) != expected:
                 raise ConflictError(
                     f"The note {shown(note_id)} changed meanwhile; read it again and repeat the change."
                 )
@@ -165,8 +174,12 @@ class Vault:
         """Return an unused id for a file name; the file system may take letter case for the same.
 
         `but` is the id of a note that is about to leave its place.
+
+        Raises:
+            InvalidInputError: The folder is behind a link or below a file.
+            StoreError: The folder cannot be read.
         """
-        parent = self.root.joinpath(*folder)
+        parent = self._checked(folder)
         with as_store_error("notes", "read"):
             taken = {entry.name.casefold() for entry in parent.iterdir()} if parent.is_dir() else set()
         if but.rpartition("/")[0] == "/".join(folder):
@@ -184,14 +197,25 @@ class Vault:
         return self.free_id((TRASH, *folder), stem)
 
     def _path(self, note_id: str) -> Path:
-        parts = id_parts(note_id)
-        path = self.root.joinpath(*parts[:-1], f"{parts[-1]}.md")
-        place = self.root
-        for part in path.relative_to(self.root).parts:
-            place /= part
-            if place.is_symlink():
+        *folder, stem = id_parts(note_id)
+        path = self._checked(tuple(folder)) / f"{stem}.md"
+        with as_store_error("notes", "read"):
+            if path.is_symlink():
                 raise InvalidInputError(f"{shown(note_id)} leads through a link, and notes stay inside their folder.")
         return path
+
+    def _checked(self, folder: tuple[str, ...]) -> Path:
+        """Return a folder on the disk, there or not, after a look at every step of the way to it."""
+        place = self.root
+        with as_store_error("notes", "read"):
+            for part in folder:
+                place /= part
+                told = shown("/".join(place.relative_to(self.root).parts))
+                if place.is_symlink():
+                    raise InvalidInputError(f"{told} leads through a link, and notes stay inside their folder.")
+                if place.exists() and not place.is_dir():
+                    raise InvalidInputError(f"{told} is a file, so no note can be below it; send another folder.")
+        return place
 
     def _bytes(self, path: Path) -> bytes | None:
         with as_store_error("notes", "read"):

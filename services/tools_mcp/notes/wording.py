@@ -15,6 +15,7 @@ _PART_BYTES = 16_000  # of a body in one answer, as JSON; it is in there twice, 
 _LINKS_BYTES = 700  # of each of the three lists of links, which are in there twice too
 _TITLE_BYTES = 300
 _TAGS = 20
+_MOST_LEFT = 20
 _TAG_BYTES = 80
 
 
@@ -98,7 +99,8 @@ def answer_text(model: NoteAnswer) -> str:
     if model.links_updated:
         lines.append(f"Links written anew: {model.links_updated}.")
     if model.links_left:
-        lines.append(f"Links left as they were, because the notes changed meanwhile: {', '.join(model.links_left)}.")
+        left = ", ".join(model.links_left[:_MOST_LEFT]) + (", …" if len(model.links_left) > _MOST_LEFT else "")
+        lines.append(f"Links left as they were, because these notes could not be written: {left}.")
     if model.undo:
         lines.append(f"To take it back: {model.undo}.")
     return "\n".join(lines)

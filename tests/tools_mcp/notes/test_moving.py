@@ -194,19 +194,152 @@ def test_a_note_that_changed_meanwhile_is_left_and_named(notebook: Notebook, mon
     assert path.read_text() == "[[Ideas]] and more"
 
 
-def test_a_full_disk_stops_a_move_and_it_is_finished_later(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_space(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+def no_space(*_: object) -> None:
+    """Stands for a disk that is full."""
+    raise OSError(28, "No space left on device")
 
-    write(notebook)
+
+def test_a_full_disk_stops_the_links_of_a_move_and_they_are_finished_later(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(notebook, "Ideas", "one")
     put(notebook, "other", "[[Ideas]]")
     with monkeypatch.context() as patched:
         patched.setattr("tools_mcp.notes.vault.secure_write", no_space)
-        with pytest.raises(StoreError, match="no space left"):
-            notebook.move("Ideas", title="Plans")
+        done = notebook.move("Ideas", title="Plans", key="k")
+    assert (done.id, done.links_updated, done.links_left) == ("Plans", 0, ["other"])
+    assert texts(notebook) == {"Plans": "one", "other": "[[Ideas]]"}
     write(notebook, title="Another")
 
     assert texts(notebook) == {"Plans": "one", "Another": "one", "other": "[[Plans]]"}
+    assert not notebook.mover.journal.exists()
+    assert notebook.move("Ideas", title="Plans", key="k") == done
+
+
+@pytest.mark.parametrize("where", ["vault", "moving"])
+def test_a_full_disk_that_stops_a_move_leaves_the_note_where_it_was(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    write(notebook)
+    put(notebook, "other", "[[Ideas]]")
+    with monkeypatch.context() as patched:
+        patched.setattr(f"tools_mcp.notes.{where}.secure_write", no_space)
+        with pytest.raises(StoreError, match="no space left on device; nothing was changed"):
+            notebook.move("Ideas", title="Plans")
+    write(notebook, title="Another")
+
+    assert texts(notebook) == {"Ideas": "one", "Another": "one", "other": "[[Ideas]]"}
+
+
+def test_links_that_can_never_be_finished_stop_nothing(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    for note_id in ("Ideas", "Plans"):
+        put(notebook, note_id, "one")
+        put(notebook, f"to {note_id}", f"[[{note_id}]]")
+    real = Vault.write
+
+    def refusing(vault: Vault, note_id: str, *rest: Any) -> str:
+        if note_id == "to Ideas":
+            raise StoreError("The notes folder cannot be written: permission denied; nothing was changed.")
+        return real(vault, note_id, *rest)
+
+    monkeypatch.setattr(Vault, "write", refusing)
+    assert notebook.move("Ideas", title="A").links_left == ["to Ideas"]
+    assert notebook.mover.journal.exists()
+    assert write(notebook, title="Another").status == "created"
+    assert notebook.move("Plans", title="B").links_updated == 1
+    assert texts(notebook) == {"A": "one", "B": "one", "Another": "one", "to Ideas": "[[Ideas]]", "to Plans": "[[B]]"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"title": "x" * 10, "folder": "a/b/../c"},
+        {"folder": "link"},
+        {"folder": "file/x"},
+        {"folder": "link/deeper"},
+    ],
+)
+def test_a_refused_move_leaves_no_plan_that_blocks_other_writes(notebook: Notebook, arguments: dict[str, Any]) -> None:
+    put(notebook, "Ref", "one")
+    (notebook.vault.root / "file").write_text("no folder")
+    (notebook.vault.root / "link").symlink_to(notebook.vault.root.parent)
+    before = sorted(notebook.vault.root.rglob("*"))
+    with pytest.raises(InvalidInputError):
+        notebook.move("Ref", **arguments)
+
+    assert sorted(notebook.vault.root.rglob("*")) == before
+    assert not notebook.mover.journal.exists()
+    assert write(notebook).status == "created"
+
+
+def test_a_place_that_is_taken_at_the_last_moment_leaves_no_plan(notebook: Notebook) -> None:
+    put(notebook, "Ref", "one")
+    plan = notebook.mover.plan(notebook.vault.read("Ref"), "New", "", "New")
+    put(notebook, "New", "theirs")
+    with pytest.raises(ConflictError, match="is there already"):
+        notebook.mover.carry_out(plan)
+
+    assert texts(notebook) == {"Ref": "one", "New": "theirs"}
+    assert not notebook.mover.journal.exists()
+
+
+def test_a_note_that_changes_while_it_is_renamed_stays_where_it_was(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(notebook)
+    real = Vault.move
+
+    def moved_while_somebody_writes(vault: Vault, old: str, new: str) -> None:
+        if old == "Ideas":
+            (vault.root / "Ideas.md").write_text("by hand")
+        real(vault, old, new)
+
+    monkeypatch.setattr(Vault, "move", moved_while_somebody_writes)
+    with pytest.raises(ConflictError, match="changed meanwhile"):
+        notebook.move("Ideas", title="Plans")
+    assert texts(notebook) == {"Ideas": "by hand"}
+    assert not notebook.mover.journal.exists()
+
+
+def test_a_linking_note_with_a_long_name_is_written_anew(notebook: Notebook) -> None:
+    put(notebook, "X", "one")
+    put(notebook, "y" * 240, "[[X]]")
+
+    assert notebook.move("X", title="Y").links_updated == 1
+    assert texts(notebook)["y" * 240] == "[[Y]]"
+
+
+def test_a_linking_note_that_would_get_too_large_is_left_and_not_counted(notebook: Notebook) -> None:
+    put(notebook, "X", "one")
+    put(notebook, "big", "[[X]]" * 160_000)
+    put(notebook, "small", "[[X]]")
+    done = notebook.move("X", title="A longer name")
+
+    assert (done.links_updated, done.links_left) == (1, ["big"])
+    put(notebook, "self", "[[self]]" * 120_000)
+    with pytest.raises(InvalidInputError, match="would have over 1000000 bytes"):
+        notebook.move("self", title="A longer name of it")
+
+
+def test_links_in_the_front_matter_move_and_count(notebook: Notebook) -> None:
+    write(notebook, title="Target")
+    path = put(notebook, "child", "---\nup: '[[Target]]'  # above\nsee: [[Target]]\nplain: Target\n---\nbody")
+    assert notebook.surroundings(notebook.read("Target", None)).backlinks == ("child",)
+    assert notebook.surroundings(notebook.read("child", None)).links == ("Target",)
+
+    done = notebook.move("Target", title="Anna's plan")
+    assert (done.links_updated, done.links_left) == (2, [])
+    assert path.read_text() == ("---\nup: '[[Anna''s plan]]'  # above\nsee: [[Anna's plan]]\nplain: Target\n---\nbody")
+
+
+def test_front_matter_whose_links_cannot_be_written_is_left_and_named(notebook: Notebook) -> None:
+    put(notebook, "Target", "")
+    put(notebook, "kept", "---\n{{broken}}: [[Target]]\n---\n[[Target]]")
+    path = put(notebook, "child", "---\nup: [[Target]]\n---\n[[Target]]")
+    done = notebook.move("Target", title="50% 'off', all")
+
+    assert "child" in done.links_left
+    assert path.read_text() == "---\nup: [[Target]]\n---\n[[50% 'off', all]]"
 
 
 def test_a_deleted_note_comes_back_to_its_folder_with_its_links(notebook: Notebook) -> None:
