@@ -25,7 +25,18 @@ def _list_or_none(value: Any) -> Any:
     return None if value is None else _LIST.validate_python(value)
 
 
+def _texts_or_none(value: Any) -> Any:
+    """Read numbers as texts too, alone or in a list; answers give minutes as numbers."""
+    value = _number_as_text(value)
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = [value]
+    read = _list_or_none(value)
+    return [_number_as_text(one) for one in read] if isinstance(read, list | tuple) else read
+
+
 _LIST: TypeAdapter[Any] = TypeAdapter(Annotated[Any, LIST_FROM_JSON])
 _Texts = Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(max_length=50)]
 MaybeTextList = Annotated[_Texts | None, BeforeValidator(_list_or_none)]
 """A list where none (keep what is there) differs from an empty one (clear it)."""
+MaybeMinutes = Annotated[_Texts | None, BeforeValidator(_texts_or_none)]
+"""Lengths of time, in minutes or as texts; none differs from an empty list as in `MaybeTextList`."""

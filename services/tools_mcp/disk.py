@@ -40,9 +40,8 @@ def checked_write(path: Path, data: bytes, check: Callable[[], None]) -> None:
             os.fsync(descriptor)
         check()
         Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    finally:
+        Path(name).unlink(missing_ok=True)  # it is gone when it was renamed
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -25,14 +25,14 @@ from tools_mcp.calendar.identity import split_uid
 from tools_mcp.calendar.looking import Found, Work, after_day, clashes, listed, overlapping, position_in, touches
 from tools_mcp.calendar.model import Event, EventDraft, EventFields, ImportAnswer, Outcome, Scope, Window
 from tools_mcp.calendar.protocol import CalendarStore, Snapshot, StoredSeries
-from tools_mcp.calendar.requests import made_by, request_for
+from tools_mcp.calendar.requests import keyed_uid, made_by, request_for
 from tools_mcp.calendar.store import MOST_BYTES, CalendarFolder
 from tools_mcp.calendar.times import ReadTime, instant, read_time
 from tools_mcp.calendar.transfer import packed, take_in, unpack
 from tools_mcp.calendar.trash import with_events
 from tools_mcp.calendar.wording import clash_remark
 from tools_mcp.errors import ChangedError, ConflictError, InvalidInputError, NotFoundError
-from tools_mcp.texts import same, shown
+from tools_mcp.texts import folded, same, shown
 
 _A_YEAR = timedelta(days=366)
 _FREE_WINDOW = timedelta(days=62)
@@ -62,12 +62,15 @@ class Agenda:
         """
         draft = draft_event(fields, self.zone)
         request = request_for(key, fields) if key else None
+        return _again(lambda: self._create(draft, request, allow_duplicate=allow_duplicate))
+
+    def _create(self, draft: EventDraft, request: str | None, *, allow_duplicate: bool) -> Outcome:
         with self.store.writing() as snapshot:
             if request and (done := self._done_before(snapshot, request)):
                 return Outcome("created", done, draft.remarks)
             if not allow_duplicate and (existing := self._same(snapshot, draft)):
                 return Outcome("exists", existing, draft.remarks)
-            uid = self.new_id()
+            uid = keyed_uid(request) if request else self.new_id()
             calendar = new_calendar(uid, draft, self.now(), request, self.zone)
             self.store.add(uid, calendar)
         series = series_in(calendar, uid, self.zone)
@@ -167,7 +170,8 @@ class Agenda:
             component = found.component()
             scope = scope_of(scope, series, place.at)
             if component is None or scope == "all":
-                self.store.trash(place.stored)
+                for copy in (*snapshot.copies(place.stored), place.stored):
+                    self.store.trash(copy)
                 return Outcome("deleted", series.event, ("The whole series was deleted.",) if series.repeats else ())
             event = series.occurrence(component)
             self._take_out(found, component, scope)
@@ -212,20 +216,25 @@ class Agenda:
         parcel = unpack(data, self.zone)
         return _again(lambda: take_in(self.store, parcel, dry_run=dry_run))
 
-    def packed(self, wanted: str | Window | None) -> tuple[bytes, int]:
-        """Return the event of this id, what lies in a window, or everything as one calendar file, and how many series.
+    def packed(self, wanted: str | Window | None) -> tuple[bytes, list[Event]]:
+        """Return the event of this id, what lies in a window, or everything as one calendar file, and what is in it.
+
+        Nothing is locked: a disk that cannot be written can still be read.
 
         Raises:
             NotFoundError: There is no event of this id.
         """
-        with _readable(), self.store.writing() as snapshot:
-            if isinstance(wanted, str):
-                chosen: Sequence[StoredSeries] = [find(snapshot, wanted).stored]
-            elif wanted is None:
-                chosen = snapshot.series
-            else:
-                chosen = [stored for stored in snapshot.series if touches(stored, wanted)]
-            return packed(self.store, chosen), len(chosen)
+        return _again(lambda: self._packed(wanted))
+
+    def _packed(self, wanted: str | Window | None) -> tuple[bytes, list[Event]]:
+        snapshot = self.store.snapshot()
+        if isinstance(wanted, str):
+            chosen: Sequence[StoredSeries] = [find(snapshot, wanted).stored]
+        elif wanted is None:
+            chosen = snapshot.series
+        else:
+            chosen = [stored for stored in snapshot.series if touches(stored, wanted)]
+        return packed(self.store, chosen), [stored.facts.event for stored in chosen]
 
     def window(
         self, start: str | None, end: str | None, zone: ZoneInfo | None = None
@@ -320,10 +329,10 @@ class Agenda:
         begins = instant(draft.start, self.zone)
         window = Window(begins, begins + timedelta(minutes=1))
         for stored in snapshot.series:
-            if not same(stored.facts.event.title, draft.title):
+            if folded(draft.title) not in folded(stored.facts.words):
                 continue
             for event in overlapping((stored,), window, Work()):
-                if event.start == draft.start and not event.cancelled:
+                if event.start == draft.start and not event.cancelled and same(event.title, draft.title):
                     return event
         return None
 

@@ -52,13 +52,13 @@ def _import(options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     agenda = _agenda(options)
     everything = options.start is None and options.end is None
-    data, count = agenda.packed(None if everything else agenda.window(options.start, options.end)[0])
+    data, events = agenda.packed(None if everything else agenda.window(options.start, options.end)[0])
     try:
         secure_write(options.file, data)
     except OSError as error:
         why = (error.strerror or "the disk failed").lower()
         raise SetupError(f"{options.file} cannot be written: {why}.") from error
-    sys.stdout.write(f"{options.file}: {count} events and series\n")
+    sys.stdout.write(f"{options.file}: {len(events)} events and series\n")
     return 0
 
 

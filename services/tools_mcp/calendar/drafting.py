@@ -76,14 +76,21 @@ def new_words(fields: EventFields) -> dict[str, Any]:
         if not words["title"]:
             raise InvalidInputError("title is empty; leave it out to keep the title as it is.")
     if fields.location is not None:
+        _refuse_null(fields.location, "location")
         words["location"] = one_line(fields.location, "location", LOCATION_CHARACTERS)
     if fields.notes is not None:
+        _refuse_null(fields.notes, "notes")
         words["notes"] = many_lines(fields.notes, "notes", NOTES_CHARACTERS).strip()
     if fields.attendees is not None:
         words["attendees"] = _attendees(fields.attendees)
     if fields.reminders is not None:
         words["reminders"] = _reminders(fields.reminders)
     return words
+
+
+def _refuse_null(text: str, what: str) -> None:
+    if text.strip().lower() == "null":
+        raise InvalidInputError(f'{what} is the text "null"; leave it out, or send an empty text to clear it.')
 
 
 def new_span(event: Event, fields: EventFields, configured: ZoneInfo) -> Span | None:

@@ -10,7 +10,7 @@ import icalendar
 
 from tools_mcp.calendar.ics import BROKEN, PRODUCT, Series, UnreadableError, decode, request_of, series_of
 from tools_mcp.calendar.model import Event
-from tools_mcp.calendar.properties import moment, several
+from tools_mcp.calendar.properties import changed_at, moment, sequence_of, several
 from tools_mcp.calendar.recurrence import last_wall
 from tools_mcp.calendar.times import at_local, instant, settled, wall
 
@@ -34,6 +34,8 @@ class Facts:
     words: str
     request: str
     source: bytes | None
+    age: tuple[bool, int, float] = (True, 0, 0.0)
+    """Which of several versions counts: one that is whole, the later SEQUENCE, the later change."""
 
     def may_touch(self, start: datetime, end: datetime) -> bool:
         """Whether an occurrence can lie in `[start, end)`."""
@@ -65,11 +67,16 @@ def facts_of(series: Series, calendar: icalendar.Calendar) -> Facts:
 def _facts_of(series: Series, calendar: icalendar.Calendar) -> Facts:
     event = series.event
     if not series.repeats:
-        return Facts(event, *series.span, words_of(event), request_of(series), None)
+        return Facts(event, *series.span, words_of(event), request_of(series), None, _age(series))
     events = [event, *(series.occurrence(override) for override in series.overrides)]
     first, last = _extent(series, events)
     words = "\n".join(dict.fromkeys(words_of(one) for one in events))
-    return Facts(event, first, last, words, request_of(series), _alone(series, calendar))
+    return Facts(event, first, last, words, request_of(series), _alone(series, calendar), _age(series))
+
+
+def _age(series: Series) -> tuple[bool, int, float]:
+    whole = "RECURRENCE-ID" not in series.master
+    return whole, sequence_of(series.master), changed_at(series.master).timestamp()
 
 
 def words_of(event: Event) -> str:
@@ -136,6 +143,7 @@ def as_json(facts: Facts) -> dict[str, Any]:
         "words": facts.words,
         "request": facts.request,
         "source": facts.source.decode() if facts.source is not None else None,
+        "age": facts.age,
     }
 
 
@@ -155,6 +163,7 @@ def from_json(value: Any) -> Facts:
         words=str(value["words"]),
         request=str(value["request"]),
         source=value["source"].encode() if value["source"] is not None else None,
+        age=(bool(value["age"][0]), int(value["age"][1]), float(value["age"][2])),
     )
 
 

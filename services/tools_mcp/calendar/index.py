@@ -1,6 +1,6 @@
 """What was read of the calendar files, kept between starts: a cache that may be deleted at any time.
 
-One row per file: its stamp (mtime, size, inode) and the facts of its series. It is left out whatever fails with it.
+One row per file: its stamp (mtime, size, inode, ctime) and the facts of its series. It is left out whatever fails.
 """
 
 import contextlib
@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from tools_mcp.calendar.facts import FORMAT, Facts, as_json, from_json
 
-Stamp: TypeAlias = tuple[int, int, int]
-"""Modification time in nanoseconds, size in bytes, inode."""
+Stamp: TypeAlias = tuple[int, int, int, int]
+"""Modification time in nanoseconds, size in bytes, inode, and the time of any change, which nobody can set back."""
 Read: TypeAlias = tuple[tuple[Facts, ...], int]
 """The series of a file, and how many others in it cannot be read; a file that is no calendar counts as one."""
 
@@ -33,11 +33,11 @@ class Index:
         known: dict[str, tuple[Stamp, Read]] = {}
         try:
             with self._opened() as connection:
-                rows = connection.execute("SELECT name, modified, size, inode, series FROM files").fetchall()
-            for name, modified, size, inode, series in rows:
+                rows = connection.execute("SELECT name, modified, size, inode, changed, series FROM files").fetchall()
+            for name, modified, size, inode, changed, series in rows:
                 told = json.loads(series)
                 facts = tuple(from_json(one) for one in told["series"])
-                known[name] = (modified, size, inode), (facts, int(told["broken"]))
+                known[name] = (modified, size, inode, changed), (facts, int(told["broken"]))
         except (sqlite3.Error, ValueError, KeyError, TypeError, OSError):
             self._drop()
             return {}
@@ -51,7 +51,7 @@ class Index:
         ]
         with contextlib.suppress(sqlite3.Error, OSError, UnicodeEncodeError), self._opened() as connection:
             connection.executemany("DELETE FROM files WHERE name = ?", [(name,) for name in gone])
-            connection.executemany("REPLACE INTO files VALUES (?, ?, ?, ?, ?)", rows)
+            connection.executemany("REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -63,7 +63,7 @@ class Index:
             connection.execute("CREATE TABLE IF NOT EXISTS told (reader TEXT PRIMARY KEY)")
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS files "
-                "(name TEXT PRIMARY KEY, modified INTEGER, size INTEGER, inode INTEGER, series TEXT)"
+                "(name TEXT PRIMARY KEY, modified INTEGER, size INTEGER, inode INTEGER, changed INTEGER, series TEXT)"
             )
             reader = f"{FORMAT} {self.reader}"
             if connection.execute("SELECT reader FROM told").fetchall() != [(reader,)]:

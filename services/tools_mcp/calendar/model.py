@@ -124,6 +124,7 @@ class EventRow(BaseModel):
     changed: bool | None = Field(default=None, description="differs from its series")
     cancelled: bool | None = None
     untrusted: bool | None = Field(default=None, description="written by another program")
+    source: str | None = Field(default=None, description="who wrote it, when it was not us")
 
 
 class EventDetail(EventRow):
@@ -165,13 +166,22 @@ class Slot(BaseModel):
     minutes: int
 
 
+class WholeDay(BaseModel):
+    """An all-day event among free time."""
+
+    title: str
+    start: str
+    untrusted: bool | None = None
+    source: str | None = None
+
+
 class FreeSlots(BaseModel):
     """A page of free stretches, earliest first. All-day events do not take up time; they are named instead."""
 
     slots: list[Slot]
     timezone: str
     working_hours: str
-    all_day_events: list[str] = []
+    all_day_events: list[WholeDay] = []
     remarks: list[str] = []
     next_cursor: str | None = None
 
@@ -190,6 +200,7 @@ class ImportAnswer(BaseModel):
     updated: int = 0
     unchanged: int = 0
     skipped: list[Skipped] = []
+    untrusted: bool | None = Field(default=None, description="titles are another program's")
     dry_run: bool = False
 
 
@@ -198,6 +209,7 @@ class ExportAnswer(BaseModel):
 
     ics: str
     events: int
+    untrusted: bool | None = Field(default=None, description="other programs wrote some of it")
 
 
 class Now(BaseModel):

@@ -1,6 +1,7 @@
 """Reading single properties of a component, broken ones included. Pure."""
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import icalendar
@@ -37,3 +38,13 @@ def sequence_of(component: icalendar.Component) -> int:
         return max(0, min(int(component.get("SEQUENCE", 0)), 2**31 - 2))
     except (TypeError, ValueError):
         return 0
+
+
+def changed_at(component: icalendar.Component) -> datetime:
+    """Return when a component was changed last; the year 1 when it does not say."""
+    names = ("DTSTAMP", "CREATED") if "ORGANIZER" in component else ("LAST-MODIFIED", "DTSTAMP", "CREATED")
+    for name in names:
+        value = moment(component, name)
+        if isinstance(value, datetime):
+            return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    return datetime(1, 1, 1, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """The seam to where events are kept: a folder of files, or a calendar on a CalDAV server."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,9 +47,16 @@ class Snapshot:
     series: tuple[StoredSeries, ...]
     unreadable: int
 
+    others: tuple[StoredSeries, ...] = ()
+    """Older versions of a series that is in `series`, kept in other places."""
+
     @cached_property
     def _by_uid(self) -> Mapping[str, StoredSeries]:
-        return {stored.uid: stored for stored in reversed(self.series)}
+        return {stored.uid: stored for stored in self.series}
+
+    def copies(self, stored: StoredSeries) -> list[StoredSeries]:
+        """Return the older versions of a series that are kept besides."""
+        return [other for other in self.others if other.uid == stored.uid]
 
     def find(self, uid: str) -> StoredSeries | None:
         """Return the series of this id, if there is one."""
@@ -65,6 +72,18 @@ class Snapshot:
         if found is None:
             raise NotFoundError(f"No event has the id {shown(uid)}; take the id from calendar_list_events.")
         return found
+
+
+def seen(found: Iterable[StoredSeries], unreadable: int) -> Snapshot:
+    """Return a snapshot in which each id is there once: of several versions the one that is newest."""
+    newest: dict[str, StoredSeries] = {}
+    others: list[StoredSeries] = []
+    for stored in found:
+        known = newest.setdefault(stored.uid, stored)
+        if known is not stored:
+            newest[stored.uid], older = (stored, known) if stored.facts.age > known.facts.age else (known, stored)
+            others.append(older)
+    return Snapshot(tuple(newest.values()), unreadable, tuple(others))
 
 
 class CalendarStore(Protocol):

@@ -19,7 +19,7 @@ from tools_mcp.calendar.account import Account
 from tools_mcp.calendar.facts import Facts, facts_in, series_from
 from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, series_in
 from tools_mcp.calendar.identity import file_name
-from tools_mcp.calendar.protocol import Snapshot, StoredSeries
+from tools_mcp.calendar.protocol import Snapshot, StoredSeries, seen
 from tools_mcp.calendar.trash import Trash
 from tools_mcp.disk import as_store_error
 from tools_mcp.errors import ChangedError, StoreBusyError, StoreError
@@ -102,8 +102,8 @@ class RemoteCalendar:
             for at in range(0, len(stale), _AT_ONCE):
                 self._fetch(stale[at : at + _AT_ONCE])
             known = [self._read[href] for href in sorted(etags) if href in self._read]
-        series = tuple(one for resource in known for one in resource.series)
-        return Snapshot(series, sum(resource.broken for resource in known))
+        series = (one for resource in known for one in resource.series)
+        return seen(series, sum(resource.broken for resource in known))
 
     def add(self, uid: str, calendar: icalendar.Calendar) -> None:
         """Write a new series under a name that is not there yet.

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import uuid
 from collections.abc import Iterable
 from dataclasses import asdict
 
@@ -13,6 +14,11 @@ from tools_mcp.texts import shown
 def request_for(key: str, fields: EventFields) -> str:
     """Return what is kept with the event of a call: the hash of its key and the hash of its arguments."""
     return f"{hashlib.sha256(key.encode()).hexdigest()} {_fingerprint(fields)}"
+
+
+def keyed_uid(request: str) -> str:
+    """Return the id of the event that a call makes: the same for every server that does it, so the store keeps one."""
+    return str(uuid.UUID(hashlib.sha256(request.encode()).hexdigest()[:32], version=5))
 
 
 def made_by(request: str, candidates: Iterable[tuple[str, Event]]) -> Event | None:

@@ -1,8 +1,8 @@
 """The calendar server's tools: definitions only; what they do is in `agenda`, how it is said in `wording`."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +15,9 @@ from pydantic import Field
 from service_runtime.mcp_server import new_server
 from service_runtime.settings import Settings
 from service_runtime.tool_arguments import OptionalFlag, OptionalText, OptionalTextList, Text
-from tools_mcp.arguments import Cursor, Duration, Id, Key, Limit, MaybeTextList, OptionalDuration
+from tools_mcp.arguments import Cursor, Duration, Id, Key, Limit, MaybeMinutes, MaybeTextList, OptionalDuration
 from tools_mcp.calendar.account import Account, account_of
+from tools_mcp.calendar.calls import Call, Calls, calls_in
 from tools_mcp.calendar.model import (
     EventAnswer,
     EventFields,
@@ -29,7 +30,16 @@ from tools_mcp.calendar.model import (
     Scope,
 )
 from tools_mcp.calendar.times import local_text, read_duration, read_hours, utc_text, zone_named
-from tools_mcp.calendar.wording import import_text, list_answer, outcome_answer, row, slot, slots_answer
+from tools_mcp.calendar.wording import (
+    import_text,
+    json_bytes,
+    list_answer,
+    outcome_answer,
+    row,
+    slot,
+    slots_answer,
+    whole_day,
+)
 from tools_mcp.errors import InvalidInputError
 from tools_mcp.paging import PAGE_BYTES, clamp, decode_cursor, encode_cursor, first_page
 from tools_mcp.tool_definition import Kind, add_tool, answer
@@ -45,7 +55,7 @@ _Start = Annotated[str, Field(min_length=1, max_length=60, description="date, or
 _End = Annotated[str | None, Field(max_length=60, description="default: 1 hour; all day: last day")]
 _Rule = Annotated[str | None, Field(max_length=500, description="RRULE")]
 _Scope = Annotated[Scope | None, Field(description="default: this for an occurrence's id")]
-_Reminders = Annotated[MaybeTextList, Field(description="minutes before")]
+_Reminders = Annotated[MaybeMinutes, Field(description="minutes before")]
 _OptionalId = Annotated[str | None, Field(max_length=500)]
 _WORKING_HOURS = "09:00-17:00"
 
@@ -90,6 +100,11 @@ class CalendarTools:
 
         return open_agenda(self.folder, self.zone, self.account)
 
+    @cached_property
+    def calls(self) -> Calls:
+        """The calls that came with a key."""
+        return calls_in(self.folder, self.agenda.now)
+
     def create_event(
         self,
         *,
@@ -111,8 +126,11 @@ class CalendarTools:
         fields = EventFields(
             *(title, start, end, duration, timezone, all_day, attendees, location, notes, recurrence, reminders)
         )
-        outcome = self.agenda.create(fields, allow_duplicate=bool(allow_duplicate), key=idempotency_key)
-        return self._outcome(outcome)
+        asked = {"fields": asdict(fields), "allow_duplicate": allow_duplicate}
+        return self._once(
+            Call(idempotency_key, "calendar_create_event", asked),
+            lambda: self.agenda.create(fields, allow_duplicate=bool(allow_duplicate), key=idempotency_key),
+        )
 
     def list_events(
         self,
@@ -166,16 +184,27 @@ class CalendarTools:
         recurrence: _Rule = None,
         reminders: _Reminders = None,
         scope: _Scope = None,
+        idempotency_key: Key = None,
     ) -> ToolResult:
         """Change an event. An empty text or list clears a field."""
         fields = EventFields(
             *(title, start, end, duration, timezone, all_day, attendees, location, notes, recurrence, reminders)
         )
-        return self._outcome(self.agenda.update(id, fields, scope))
+        asked = {"id": id, "scope": scope, "fields": asdict(fields)}
+        return self._once(
+            Call(idempotency_key, "calendar_update_event", asked), lambda: self.agenda.update(id, fields, scope)
+        )
 
-    def delete_event(self, *, id: Id, scope: _Scope = None) -> ToolResult:  # noqa: A002 - the argument's public name
+    def delete_event(
+        self,
+        *,
+        id: Id,  # noqa: A002 - the argument's public name
+        scope: _Scope = None,
+        idempotency_key: Key = None,
+    ) -> ToolResult:
         """Move an event to the trash."""
-        return self._outcome(self.agenda.delete(id, scope))
+        asked = {"id": id, "scope": scope}
+        return self._once(Call(idempotency_key, "calendar_delete_event", asked), lambda: self.agenda.delete(id, scope))
 
     def find_free(
         self,
@@ -204,7 +233,7 @@ class CalendarTools:
             slots=[slot(stretch, zone) for stretch in page],
             timezone=zone.key,
             working_hours=hours,
-            all_day_events=[f"{event.title[:100]} ({event.start})" for event in whole_days[:20]],
+            all_day_events=[whole_day(event) for event in whole_days[:20]],
             remarks=list(remarks),
             next_cursor=encode_cursor("free", int(page[-1][0].timestamp())) if more else None,
         )
@@ -215,10 +244,16 @@ class CalendarTools:
         *,
         content: Annotated[str, Field(min_length=1, max_length=200_000)],
         dry_run: OptionalFlag = None,
+        idempotency_key: Key = None,
     ) -> ToolResult:
         """Import the text of an .ics file. Newer versions replace what is there."""
-        model = self.agenda.take_in(content.encode(errors="replace"), dry_run=bool(dry_run))
-        return answer(model, import_text(model))
+
+        def take_in() -> tuple[ImportAnswer, str]:
+            model = self.agenda.take_in(content.encode(errors="replace"), dry_run=bool(dry_run))
+            return model, import_text(model)
+
+        call = Call(idempotency_key, "calendar_import", {"content": content, "dry_run": dry_run})
+        return answer(*self.calls.once(call, ImportAnswer, take_in))
 
     def export_events(
         self,
@@ -228,13 +263,14 @@ class CalendarTools:
         end: OptionalText = None,
     ) -> ToolResult:
         """Get an event, or all from start to end, as .ics text."""
-        data, count = self.agenda.packed(id or self.agenda.window(start, end)[0])
-        if len(data) > PAGE_BYTES:
+        data, events = self.agenda.packed(id or self.agenda.window(start, end)[0])
+        if (size := json_bytes(data.decode())) > PAGE_BYTES:
             raise InvalidInputError(
-                f"These {count} events take {len(data) // 1000} kB; choose a shorter time or one id, or let the person "
-                "run `tools-mcp calendar export FILE`, which writes any number."
+                f"These {len(events)} events take {size // 1000} kB; choose a shorter time or one id, or let the "
+                "person run `tools-mcp calendar export FILE`, which writes any number."
             )
-        model = ExportAnswer(ics=data.decode(), events=count)
+        untrusted = any(event.foreign for event in events) or None
+        model = ExportAnswer(ics=data.decode(), events=len(events), untrusted=untrusted)
         return answer(model, model.ics)
 
     def now(self) -> ToolResult:
@@ -243,6 +279,9 @@ class CalendarTools:
         local = now.astimezone(self.zone).replace(microsecond=0)
         model = Now(local=local_text(local), utc=utc_text(now), timezone=self.zone.key, weekday=f"{local:%A}")
         return answer(model, f"{model.weekday} {model.local} ({model.timezone}), {model.utc}")
+
+    def _once(self, call: Call, act: Callable[[], Outcome]) -> ToolResult:
+        return answer(*self.calls.once(call, EventAnswer, lambda: outcome_answer(act(), self.zone)))
 
     def _outcome(self, outcome: Outcome) -> ToolResult:
         return answer(*outcome_answer(outcome, self.zone))

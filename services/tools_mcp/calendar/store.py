@@ -22,9 +22,9 @@ from tools_mcp.calendar.facts import Facts, facts_in, series_from
 from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, series_of
 from tools_mcp.calendar.identity import file_name
 from tools_mcp.calendar.index import Index, Read, Stamp
-from tools_mcp.calendar.protocol import Snapshot, StoredSeries
+from tools_mcp.calendar.protocol import Snapshot, StoredSeries, seen
 from tools_mcp.calendar.trash import Trash, belongs, free_path, part_of
-from tools_mcp.disk import as_store_error
+from tools_mcp.disk import as_store_error, checked_write
 from tools_mcp.errors import ChangedError
 from tools_mcp.locking import FolderLock
 
@@ -43,6 +43,7 @@ class CalendarFolder:
     _read: dict[str, tuple[Stamp, tuple[StoredSeries, ...], int]] = field(default_factory=dict)
     _unsaved: set[str] = field(default_factory=set)
     _indexed: bool = False
+    _swept: bool = False
     _reading: threading.Lock = field(default_factory=threading.Lock)
     _lock: FolderLock = field(init=False)
 
@@ -61,6 +62,7 @@ class CalendarFolder:
             StoreError: The folder cannot be locked, read or written.
         """
         with as_store_error("calendar", "written"), self._lock.held():
+            self._sweep()
             yield self.snapshot()
 
     def snapshot(self) -> Snapshot:
@@ -84,8 +86,8 @@ class CalendarFolder:
                     self._unsaved.add(name)
             self._save_index(gone)
             read_now = [self._read[name] for name in sorted(stamps)]
-        series = tuple(one for _, several, _ in read_now for one in several)
-        return Snapshot(series, sum(broken for _, _, broken in read_now))
+        series = (one for _, several, _ in read_now for one in several)
+        return seen(series, sum(broken for _, _, broken in read_now))
 
     def add(self, uid: str, calendar: icalendar.Calendar) -> None:
         """Write a new series; call it while `writing`."""
@@ -108,9 +110,7 @@ class CalendarFolder:
         Raises:
             ChangedError: A program that knows nothing of our lock changed the file meanwhile.
         """
-        data = encode(calendar)
-        self._check(stored)
-        secure_write(self.folder / stored.place, data)
+        checked_write(self.folder / stored.place, encode(calendar), lambda: self._check(stored))
 
     def trash(self, stored: StoredSeries) -> None:
         """Move a series to the trash; of a file with several series only this one. Call it while `writing`.
@@ -136,6 +136,15 @@ class CalendarFolder:
     def trashed(self) -> Iterator[Series]:
         """Return the series in the trash; call it while `writing`."""
         return self._trash.series()
+
+    def _sweep(self) -> None:
+        """Take out, once, what a process left half written when it was killed; nobody else writes meanwhile."""
+        if self._swept:
+            return
+        for folder in (self.folder, self.folder / ".trash"):
+            for path in folder.glob(".*.tmp"):
+                path.unlink(missing_ok=True)
+        self._swept = True
 
     def _check(self, stored: StoredSeries) -> None:
         try:
@@ -210,7 +219,7 @@ def _stamps(folder: Path) -> Iterator[tuple[str, Stamp]]:
 
 
 def _stamp(facts: os.stat_result) -> Stamp:
-    return facts.st_mtime_ns, facts.st_size, facts.st_ino
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_ctime_ns
 
 
 def _version(stamp: Stamp) -> str:

@@ -6,7 +6,7 @@ with the higher SEQUENCE is newer, then the one that was changed later (RFC 5546
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -16,7 +16,7 @@ from tools_mcp.calendar.expansion import has_occurrences
 from tools_mcp.calendar.facts import facts_of
 from tools_mcp.calendar.ics import PRODUCT, REQUEST_KEY, Series, UnreadableError, decode, encode, series_of
 from tools_mcp.calendar.model import ImportAnswer, Skipped
-from tools_mcp.calendar.properties import moment, sequence_of
+from tools_mcp.calendar.properties import changed_at, sequence_of
 from tools_mcp.calendar.protocol import CalendarStore, Snapshot, StoredSeries
 from tools_mcp.calendar.trash import belongs, part_of
 from tools_mcp.errors import InvalidInputError
@@ -102,7 +102,7 @@ def take_in(store: CalendarStore, parcel: Parcel, *, dry_run: bool) -> ImportAns
         *skipped[:_SKIPPED_SHOWN],
         *([Skipped(title=f"{more} more", reason="were left out too")] if more > 0 else []),
     ]
-    return ImportAnswer(**counts, skipped=shown, dry_run=dry_run)
+    return ImportAnswer(**counts, skipped=shown, dry_run=dry_run, untrusted=True if shown else None)
 
 
 def packed(store: CalendarStore, wanted: Sequence[StoredSeries]) -> bytes:
@@ -173,15 +173,7 @@ def _texts(components: Iterable[icalendar.Component]) -> list[bytes]:
 
 
 def _age(components: Iterable[icalendar.Component]) -> tuple[int, datetime]:
-    return max((sequence_of(component), _changed_at(component)) for component in components)
-
-
-def _changed_at(component: icalendar.Component) -> datetime:
-    for name in ("LAST-MODIFIED", "DTSTAMP", "CREATED"):
-        value = moment(component, name)
-        if isinstance(value, datetime):
-            return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
-    return datetime.min.replace(tzinfo=UTC)
+    return max((sequence_of(component), changed_at(component)) for component in components)
 
 
 def _unusable(series: Series, calendar: icalendar.Calendar) -> str | None:

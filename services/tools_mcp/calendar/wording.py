@@ -1,5 +1,6 @@
 """The calendar's answers: domain values to models and short texts. Pure."""
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,6 +17,7 @@ from tools_mcp.calendar.model import (
     ImportAnswer,
     Outcome,
     Slot,
+    WholeDay,
 )
 from tools_mcp.calendar.times import local_text, utc_text
 from tools_mcp.texts import cut
@@ -23,9 +25,11 @@ from tools_mcp.texts import cut
 _ROW_BYTES = 400  # of a title or place in a list
 _TEXT_BYTES = 120
 _NOTES_BYTES = 16_000
+_ATTENDEE_BYTES = 300
 _ATTENDEES = 50
 _CLASHES = 3
 _REMINDERS = 20
+_MORE = "There are more; ask again with next_cursor."
 _STATUS = {
     "created": "Created",
     "exists": "Already there, nothing new was stored",
@@ -41,23 +45,24 @@ def row(event: Event, configured: ZoneInfo) -> EventRow:
     times = _times(event, configured)
     return EventRow(
         id=event.id,
-        title=cut(event.title, _ROW_BYTES),
-        location=cut(event.location, _ROW_BYTES) or None,
+        title=_cut(event.title, _ROW_BYTES),
+        location=_cut(event.location, _ROW_BYTES) or None,
         recurring=event.repeats,
         series_id=event.series_id or None,
         changed=event.changed or None,
         cancelled=event.cancelled or None,
         untrusted=event.foreign or None,
+        source=_cut(event.source, _TEXT_BYTES) or None,
         **times,
     )
 
 
 def detail(event: Event, configured: ZoneInfo) -> EventDetail:
     """Return an event whole; notes that another program made very long are cut."""
-    attendees = [cut(attendee, _ROW_BYTES) for attendee in event.attendees[:_ATTENDEES]]
+    attendees = [_cut(attendee, _ATTENDEE_BYTES) for attendee in event.attendees[:_ATTENDEES]]
     return EventDetail(
         **row(event, configured).model_dump(),
-        notes=cut(event.notes, _NOTES_BYTES) or None,
+        notes=_cut(event.notes, _NOTES_BYTES) or None,
         attendees=attendees,
         recurrence=event.recurrence or None,
         reminders=list(event.reminders[:_REMINDERS]) or None,
@@ -95,7 +100,7 @@ def list_answer(model: EventList, events: Sequence[Event], configured: ZoneInfo)
     """Return the text that goes with a page of events."""
     lines = [line(event, configured) for event in events] or ["No events."]
     if model.next_cursor:
-        lines.append("There are more; ask again with next_cursor.")
+        lines.append(_MORE)
     if model.unreadable:
         lines.append(f"{model.unreadable} calendar files could not be read.")
     return "\n".join([*lines, *model.remarks])
@@ -115,9 +120,40 @@ def clash_remark(events: Sequence[Event], configured: ZoneInfo, too_much: bool) 
     """Return the sentence that names what an event overlaps; none when there is nothing to say."""
     if not events:
         return ("Too much repeats to look for everything it overlaps.",) if too_much else ()
-    named = [f"{cut(event.title, _TEXT_BYTES)} ({when(event, configured)})" for event in events[:_CLASHES]]
+    named = [f"{_named(event)} ({when(event, configured)})" for event in events[:_CLASHES]]
     more = f" and {len(events) - len(named)} more" if len(events) > len(named) else ""
     return (f"It overlaps {', '.join(named)}{more}.",)
+
+
+def _named(event: Event) -> str:
+    """Return how a sentence of ours names an event: never by words that may be somebody else's."""
+    return f"an event from elsewhere, {_cut(event.id, _TEXT_BYTES)}" if event.foreign else cut(event.title, _TEXT_BYTES)
+
+
+def whole_day(event: Event) -> WholeDay:
+    """Return an all-day event as it is named beside free time."""
+    return WholeDay(
+        title=_cut(event.title, _TEXT_BYTES),
+        start=local_text(event.start),
+        untrusted=event.foreign or None,
+        source=_cut(event.source, _TEXT_BYTES) or None,
+    )
+
+
+def json_bytes(text: str) -> int:
+    """Return what a text takes in an answer: quotes, line breaks and backslashes take more than one byte there."""
+    return len(json.dumps(text, ensure_ascii=False).encode())
+
+
+def _cut(text: str, most_bytes: int) -> str:
+    """Return the text, or its beginning with an ellipsis, so that it takes at most so many bytes in an answer."""
+    if json_bytes(text) <= most_bytes:
+        return text
+    fits, too_long = 0, len(text)
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        fits, too_long = (middle, too_long) if json_bytes(text[:middle]) <= most_bytes - 3 else (fits, middle)
+    return text[:fits].rstrip() + "…"
 
 
 def slot(stretch: Stretch, zone: ZoneInfo) -> Slot:
@@ -136,7 +172,12 @@ def slots_answer(model: FreeSlots) -> str:
     """Return the text that goes with a page of free stretches."""
     lines = [f"{one.start} to {one.end} ({one.minutes} minutes)" for one in model.slots] or ["No free time that long."]
     if model.all_day_events:
-        lines.append(f"All-day events then: {', '.join(model.all_day_events)}.")
+        named = [
+            f"{one.title if not one.untrusted else 'one from elsewhere'} ({one.start})" for one in model.all_day_events
+        ]
+        lines.append(f"All-day events then: {', '.join(named)}.")
+    if model.next_cursor:
+        lines.append(_MORE)
     return "\n".join([*lines, *model.remarks])
 
 

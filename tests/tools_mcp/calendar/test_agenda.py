@@ -91,6 +91,13 @@ def test_another_time_or_title_or_kind_is_no_duplicate(agenda: Agenda) -> None:
     assert create(agenda, start="2026-12-01").status == "created"
 
 
+def test_an_occurrence_that_was_renamed_counts_by_its_own_title(agenda: Agenda, tmp_path: Path) -> None:
+    (tmp_path / "course.ics").write_text(OVERRIDDEN)
+
+    assert create(agenda, "course, AFTERNOON", "2026-12-02T14:00").status == "exists"
+    assert create(agenda, "Course", "2026-12-02T14:00").status == "created"
+
+
 def test_an_occurrence_of_a_series_counts_as_existing(agenda: Agenda) -> None:
     create(agenda, "Standup", "2026-12-07T09:00", recurrence="FREQ=WEEKLY")
 
@@ -115,8 +122,7 @@ def test_a_key_is_not_given_to_another_event(agenda: Agenda) -> None:
 
 
 def test_a_retry_does_not_bring_a_deleted_event_back(agenda: Agenda) -> None:
-    create(agenda, key="k1")
-    agenda.delete("e1")
+    agenda.delete(create(agenda, key="k1").event.id)
 
     with pytest.raises(ConflictError, match="deleted since"):
         create(agenda, key="k1")
@@ -157,7 +163,7 @@ def test_a_zone_alone_may_change_with_its_start(agenda: Agenda) -> None:
     assert moved.start == datetime(2026, 12, 1, 11, tzinfo=UTC)
 
 
-def test_a_change_of_words_leaves_changed_occurrences_alone(agenda: Agenda, tmp_path: Path) -> None:
+def test_a_change_of_words_leaves_what_was_changed_in_an_occurrence(agenda: Agenda, tmp_path: Path) -> None:
     (tmp_path / "course.ics").write_text(OVERRIDDEN)
 
     assert agenda.update("s1", EventFields(notes="Room 2")).status == "updated"

@@ -1,3 +1,4 @@
+import os
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -5,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tools_mcp.calendar.agenda import Agenda
 from tools_mcp.calendar.ics import decode, new_calendar, series_of
 from tools_mcp.calendar.model import EventDraft
 from tools_mcp.calendar.store import CalendarFolder
@@ -163,3 +165,58 @@ def test_an_event_is_read_from_disk_as_it_was_written(tmp_path: Path) -> None:
     [stored] = store.snapshot().series
 
     assert stored.series.event.title == "Lunch, with Ann; & Bob"
+
+
+def test_a_lock_that_cannot_be_had_is_not_called_busy(tmp_path: Path) -> None:
+    (tmp_path / ".lock").mkdir()
+
+    with (
+        pytest.raises(StoreError, match="cannot be written") as refusal,
+        FolderLock(tmp_path / ".lock", "calendar").held(),
+    ):
+        pass
+    assert not isinstance(refusal.value, StoreBusyError)
+
+
+def test_an_edit_that_keeps_time_and_size_is_seen(tmp_path: Path) -> None:
+    store = CalendarFolder(tmp_path, UTC_ZONE)
+    add(store, "e1", "Lunch")
+    store.snapshot()
+    path, before = tmp_path / "e1.ics", (tmp_path / "e1.ics").stat()
+    path.write_bytes(path.read_bytes().replace(b"SUMMARY:Lunch", b"SUMMARY:Drink"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert [stored.facts.event.title for stored in store.snapshot().series] == ["Drink"]
+
+
+def test_of_two_files_with_one_id_the_newer_counts_and_both_are_deleted(tmp_path: Path) -> None:
+    store = CalendarFolder(tmp_path, UTC_ZONE)
+    add(store, "e1", "Old")
+    newer = (tmp_path / "e1.ics").read_bytes().replace(b"SUMMARY:Old", b"SEQUENCE:3\r\nSUMMARY:New")
+    (tmp_path / "a copy.ics").write_bytes(newer)
+    agenda = Agenda(store, UTC_ZONE, now=lambda: NOW, new_id=lambda: "e2")
+
+    assert [stored.facts.event.title for stored in store.snapshot().series] == ["New"]
+    agenda.delete("e1")
+    assert store.snapshot().series == ()
+    assert sorted(series.event.title for series in store.trashed()) == ["New", "Old"]
+
+
+def test_what_a_killed_process_left_half_written_goes_at_the_next_write(tmp_path: Path) -> None:
+    (tmp_path / ".trash").mkdir()
+    for folder in (tmp_path, tmp_path / ".trash"):
+        (folder / ".e1.ics.x1y2.tmp").write_bytes(b"BEGIN")
+    add(CalendarFolder(tmp_path, UTC_ZONE), "e1")
+
+    assert list(tmp_path.rglob("*.tmp")) == []
+    assert (tmp_path / "e1.ics").exists()
+
+
+def test_reading_and_exporting_need_no_lock(tmp_path: Path) -> None:
+    store = CalendarFolder(tmp_path, UTC_ZONE)
+    add(store, "e1")
+    agenda = Agenda(CalendarFolder(tmp_path, UTC_ZONE), UTC_ZONE, now=lambda: NOW, new_id=lambda: "e2")
+    with store.writing():
+        data, events = agenda.packed("e1")
+
+    assert (len(events), data.count(b"BEGIN:VEVENT")) == (1, 1)

@@ -1,5 +1,7 @@
 """The conformance suite of the store seam: a folder of files and a CalDAV calendar keep events the same way."""
 
+import contextlib
+import os
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +15,7 @@ from tests.tools_mcp.calendar.conftest import agenda_over
 from tools_mcp.calendar.ics import decode, new_calendar, series_in
 from tools_mcp.calendar.model import EventDraft, EventFields
 from tools_mcp.calendar.protocol import CalendarStore
+from tools_mcp.calendar.store import CalendarFolder
 from tools_mcp.errors import ChangedError, ConflictError, NotFoundError
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -107,10 +110,11 @@ def test_an_event_lives_through_everything_the_agenda_does(store: CalendarStore)
     agenda = agenda_over(store)
     made = agenda.create(EventFields("Stand-up", "2026-12-01T09:00", recurrence="FREQ=DAILY;COUNT=6"), key="k1")
     again = agenda.create(EventFields("Stand-up", "2026-12-01T09:00", recurrence="FREQ=DAILY;COUNT=6"), key="k1")
-    agenda.update("e1/20261202T080000Z", EventFields(start="2026-12-02T10:00"))
-    agenda.delete("e1/20261203T080000Z")
-    tail = agenda.update("e1/20261205T080000Z", EventFields(title="Late stand-up"), "following").event
-    agenda.update("e1", EventFields(location="Room 1"))
+    uid = made.event.id
+    agenda.update(f"{uid}/20261202T080000Z", EventFields(start="2026-12-02T10:00"))
+    agenda.delete(f"{uid}/20261203T080000Z")
+    tail = agenda.update(f"{uid}/20261205T080000Z", EventFields(title="Late stand-up"), "following").event
+    agenda.update(uid, EventFields(location="Room 1"))
     window, _ = agenda.window("2026-12-01", "2026-12-31")
     events = agenda.between(window, None, None, 50).events
 
@@ -120,12 +124,12 @@ def test_an_event_lives_through_everything_the_agenda_does(store: CalendarStore)
     ]
     assert [event.title for event in events] == ["Stand-up"] * 3 + ["Late stand-up"] * 2
     agenda.delete(tail.series_id or tail.id)
-    agenda.delete("e1")
+    agenda.delete(uid)
     assert titles(store) == []
     with pytest.raises(ConflictError, match="deleted since"):
         agenda.create(EventFields("Stand-up", "2026-12-01T09:00", recurrence="FREQ=DAILY;COUNT=6"), key="k1")
     with pytest.raises(NotFoundError):
-        agenda.get("e1")
+        agenda.get(uid)
 
 
 def test_many_writers_at_once_lose_nothing(store: CalendarStore) -> None:
@@ -169,3 +173,43 @@ def test_what_is_kept_is_plain_icalendar(store: CalendarStore, tmp_path: Path) -
     [path] = (tmp_path / ".trash").iterdir()
 
     assert [event["UID"] for event in decode(path.read_bytes()).events] == ["e1"]
+
+
+def test_two_servers_that_do_one_call_keep_one_event(store: CalendarStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = agenda_over(store), agenda_over(store)
+    fields = EventFields("Stand-up", "2026-12-01T09:00")
+    added = type(store).add
+    rounds = iter([True])
+
+    def overtaken(self: CalendarStore, uid: str, calendar: icalendar.Calendar) -> None:
+        if next(rounds, False):  # the other server stores it after this one has looked
+            second.create(fields, key="k1")
+        added(self, uid, calendar)
+
+    monkeypatch.setattr(type(store), "writing", lambda self: contextlib.nullcontext(self.snapshot()))
+    monkeypatch.setattr(type(store), "add", overtaken)
+    made = first.create(fields, key="k1")
+
+    assert titles(store) == ["Stand-up"]
+    assert made.event == second.create(fields, key="k1").event
+
+
+def test_an_edit_that_comes_while_the_disk_is_slow_stays(
+    store: CalendarStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not isinstance(store, CalendarFolder):
+        pytest.skip("a server checks for itself (If-Match)")
+    agenda = agenda_over(store)
+    agenda.create(EventFields("Stand-up", "2026-12-01T09:00"))
+    path, synced, rounds = tmp_path / "e1.ics", os.fsync, iter([True])
+
+    def slow(descriptor: int) -> None:
+        synced(descriptor)
+        if next(rounds, False):
+            path.write_bytes(path.read_bytes().replace(b"END:VEVENT", b"X-COLOUR:red\r\nEND:VEVENT"))
+
+    monkeypatch.setattr("os.fsync", slow)
+    agenda.update("e1", EventFields(title="Mine"))
+
+    assert b"X-COLOUR:red" in path.read_bytes()
+    assert agenda.get("e1").title == "Mine"

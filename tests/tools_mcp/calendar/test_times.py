@@ -165,3 +165,17 @@ def test_every_instant_written_with_offset_and_zone_is_read_back(moment: datetim
         return  # RFC 3339 has no seconds in an offset
 
     assert read_time(local.isoformat(), "start", zone, BERLIN).value == local
+
+
+@pytest.mark.parametrize("name", ["localtime", "posixrules", "right/Europe/Berlin", "posix/Europe/Berlin", "Factory"])
+def test_files_beside_the_zones_are_no_zones(name: str) -> None:
+    with pytest.raises(InvalidInputError, match="send an IANA name"):
+        zone_named(name)
+
+
+def test_the_first_and_the_last_year_can_be_used() -> None:
+    for year in (1900, 2199):
+        assert read_time(f"{year}-06-01", "start", None, BERLIN).value == date(year, 6, 1)
+    for year in (1899, 2200):
+        with pytest.raises(InvalidInputError, match="outside the years 1900 to 2199"):
+            read_time(f"{year}-06-01", "start", None, BERLIN)

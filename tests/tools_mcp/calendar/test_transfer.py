@@ -1,7 +1,7 @@
 """Import and export: files of other programs come in whole and go out whole."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -136,9 +136,9 @@ def test_several_calendars_in_one_text_are_all_read(folder: Agenda) -> None:
 
 
 def test_who_imports_cannot_pass_for_us_or_answer_for_a_key(folder: Agenda, tmp_path: Path) -> None:
-    folder.create(EventFields("Mine", "2026-12-01T12:00"), key="k1")
-    data = (tmp_path / "e1.ics").read_bytes().replace(b"UID:e1", b"UID:forged").replace(b"Mine", b"Forged")
-    folder.delete("e1")
+    uid = folder.create(EventFields("Mine", "2026-12-01T12:00"), key="k1").event.id
+    data = (tmp_path / f"{uid}.ics").read_bytes().replace(uid.encode(), b"forged").replace(b"Mine", b"Forged")
+    folder.delete(uid)
     folder.take_in(data)
 
     assert folder.get("forged").foreign
@@ -163,13 +163,13 @@ def test_what_an_edit_does_not_name_stays_as_the_other_program_wrote_it(folder: 
 def test_everything_goes_out_and_comes_back_the_same(agenda: Agenda, tmp_path: Path) -> None:
     for data in ALL:
         agenda.take_in(data)
-    agenda.create(EventFields("Mine", "2026-12-01T12:00", recurrence="FREQ=DAILY;COUNT=3"), key="k1")
-    agenda.update("e1/20261202T110000Z", EventFields(title="Mine, changed"))
-    data, count = agenda.packed(None)
+    made = agenda.create(EventFields("Mine", "2026-12-01T12:00", recurrence="FREQ=DAILY;COUNT=3"), key="k1").event
+    agenda.update(f"{made.id}/20261202T110000Z", EventFields(title="Mine, changed"))
+    data, events = agenda.packed(None)
     (tmp_path / "other").mkdir()
     other = agenda_over(CalendarFolder(tmp_path / "other", BERLIN))
 
-    assert count == 6
+    assert len(events) == 6
     assert b"X-PROMETHEUS" not in data
     assert other.take_in(data).added == 6
     assert [(one.title, one.start, one.end, one.id) for one in listed(other)] == [
@@ -181,11 +181,11 @@ def test_a_part_goes_out_by_id_or_by_days(folder: Agenda) -> None:
     folder.take_in(GOOGLE_LIKE)
     folder.take_in(PHONE_LIKE)
 
-    assert folder.packed("holiday@web.example")[1] == 1
+    assert len(folder.packed("holiday@web.example")[1]) == 1
     assert folder.packed("7kukuqrfedlm2f9t0vr42q4@web.example/20261222T080000Z")[0].count(b"BEGIN:VEVENT") == 2
-    data, count = folder.packed(folder.window("2026-12-24", "2026-12-24")[0])
-    assert (count, b"Away" in data) == (1, True)
-    assert folder.packed(folder.window("2031-01-06", "2031-01-06")[0])[1] == 1
+    data, events = folder.packed(folder.window("2026-12-24", "2026-12-24")[0])
+    assert (len(events), b"Away" in data) == (1, True)
+    assert len(folder.packed(folder.window("2031-01-06", "2031-01-06")[0])[1]) == 1
     with pytest.raises(NotFoundError):
         folder.packed("e9")
 
@@ -236,3 +236,96 @@ def test_a_file_that_is_dropped_into_the_folder_is_simply_there(folder: Agenda, 
     assert {str(part.get("SUMMARY")) for part in calendar.walk("VTODO")} == {"Buy milk"}
     assert starts(folder, "Away, far") == ["12-24"]
     assert starts(folder, "Weekly") == ["12-01T09:00", "12-08T14:00", "12-29T09:00"]
+
+
+EXTRA_DATES = """BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:other
+BEGIN:VEVENT
+UID:u
+DTSTAMP:20260101T000000Z
+SUMMARY:Run
+DTSTART;TZID=Europe/Berlin:20261201T090000
+DURATION:PT1H
+{}
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        ("RDATE;TZID=Europe/Berlin:20261205T090000", ["12-01T09:00", "12-05T09:00"]),
+        (
+            "RRULE:FREQ=DAILY;COUNT=2\nRDATE;TZID=Europe/Berlin:20261205T090000",
+            ["12-01T09:00", "12-02T09:00", "12-05T09:00"],
+        ),
+        ("RDATE;TZID=Europe/Berlin;VALUE=PERIOD:20261205T090000/PT3H", ["12-01T09:00", "12-05T09:00"]),
+        ("RRULE:FREQ=DAILY;COUNT=2\nEXRULE:FREQ=MONTHLY;COUNT=1", ["12-01T09:00", "12-02T09:00"]),
+    ],
+)
+def test_extra_dates_come_in_and_go_round(folder: Agenda, tmp_path: Path, lines: str, shown: list[str]) -> None:
+    assert folder.take_in(EXTRA_DATES.format(lines).encode()).added == 1
+    assert starts(folder, "Run") == shown
+    data, _ = folder.packed(None)
+    (tmp_path / "other").mkdir()
+    other = agenda_over(CalendarFolder(tmp_path / "other", BERLIN))
+
+    assert other.take_in(data).added == 1
+    assert [(one.start, one.end) for one in listed(other)] == [(one.start, one.end) for one in listed(folder)]
+    folder.update("u", EventFields(start="2026-12-01T10:00"))
+    assert starts(folder, "Run") == [text.replace("09:00", "10:00") for text in shown]
+
+
+def test_a_series_that_ends_before_its_extra_date_is_still_found_there(folder: Agenda) -> None:
+    folder.take_in(EXTRA_DATES.format("RRULE:FREQ=DAILY;COUNT=2\nRDATE:20400105T090000").encode())
+    window, _ = folder.window("2040-01-01", "2040-01-31")
+
+    assert [one.start.isoformat()[:10] for one in folder.between(window, None, None, 9).events] == ["2040-01-05"]
+
+
+def test_dates_that_cannot_be_read_are_told_in_our_words(folder: Agenda) -> None:
+    answer = folder.take_in(EXTRA_DATES.format("RRULE:FREQ=DAILY;UNTIL=2026").encode())
+
+    assert answer.skipped[0].reason in {"cannot be read", "has dates that cannot be read"}
+
+
+def test_an_organizers_next_version_comes_in_after_edits_of_ours(folder: Agenda) -> None:
+    folder.take_in(OFFICE_LIKE)
+    uid = listed(folder)[0].id
+    folder.update(uid, EventFields(reminders=("30",)))
+    folder.update(uid, EventFields(location="Room 14"))
+    newer = OFFICE_LIKE.replace(b"SEQUENCE:0", b"SEQUENCE:1").replace(b"20261203T1", b"20261204T1")
+
+    assert folder.take_in(newer).updated == 1
+    assert starts(folder, "Quarterly") == ["12-04T10:00"]
+
+
+def test_who_stays_keeps_the_answer_and_the_role_they_have(folder: Agenda) -> None:
+    folder.take_in(OFFICE_LIKE)
+    event = listed(folder)[0]
+    folder.update(event.id, EventFields(attendees=("Ann <ann@example.org>", "bob@example.org")))
+    [series] = [stored.series for stored in folder.store.snapshot().series]
+    ann, bob = cast("list[Any]", series.master["ATTENDEE"])
+
+    assert (ann.params["PARTSTAT"], ann.params["ROLE"], ann.params["RSVP"]) == (
+        "NEEDS-ACTION",
+        "REQ-PARTICIPANT",
+        "TRUE",
+    )
+    assert ann.params["CN"] == "Ann"
+    assert str(bob) == "mailto:bob@example.org"
+
+
+def test_who_wrote_an_event_is_told(folder: Agenda) -> None:
+    folder.take_in(OFFICE_LIKE)
+    folder.take_in(PHONE_LIKE)
+    folder.create(EventFields("Mine", "2026-12-05T20:00"))
+
+    assert {one.title: one.source for one in listed(folder)} == {
+        "Quarterly review": "Boss <boss@example.org>",
+        "Therapy": "-//Some Phone//iOS 27.1//EN",
+        "Run": "-//Some Phone//iOS 27.1//EN",
+        "Mine": "",
+    }
