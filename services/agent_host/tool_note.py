@@ -24,8 +24,13 @@ _NOTE = re.compile(r"^[ \t>*_`-]*" + re.escape(_OPENING) + r".*$\n?", re.MULTILI
 
 
 def tool_note(events: Iterable[TurnEvent]) -> str:
-    """Returns the note of a turn as one line, empty when it called no tool; arguments are redacted as in the trace."""
-    calls = [_told(event) for event in events if isinstance(event, ToolCalled)]
+    """Returns the note of a turn as one line, empty when its model called no tool; arguments are redacted as in traces.
+
+    What the host looked up by itself is no act of the model, and not in it.
+    """
+    calls = [
+        _told(event) for event in events if isinstance(event, ToolCalled) and not event.gated and not event.read_first
+    ]
     return f"{_OPENING}{'; '.join(calls)}]" if calls else ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,3 +103,11 @@ def test_words_are_passed_on_as_they_come() -> None:
     for piece in ("Hel", "lo [to", "ols used: no\n", "[", "to", "night]"):
         stream.feed(piece)
     assert passed == ["Hel", "lo [to", "ols used: no\n", "[tonight]"]
+
+
+@pytest.mark.parametrize("flag", ["gated", "read_first"])
+def test_what_the_host_looked_up_by_itself_is_no_act_of_the_model(flag: str) -> None:
+    own = replace(called("memory_search", "{}", query="x"), **{flag: True})
+
+    assert tool_note([own]) == ""
+    assert tool_note([own, called("notes_write", "done")]).count("->") == 1

@@ -70,6 +70,60 @@ class ToolCalled:
     arguments: Mapping[str, JsonValue]
     outcome: ToolOutcome
     read_first: bool = False
+    gated: bool = False  # the host's own search, by word of the retrieval gate
+
+
+@dataclass(frozen=True)
+class GateDecided:
+    """Whether the turn needs memory, and what it is searched for; `reason` says why, in the decider's words."""
+
+    decision: Literal["retrieve", "skip"]
+    query: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class SlotVerdict:
+    """What the slot gate said of one memory; the score is in basis points of what a memory can matter."""
+
+    memory_id: str
+    score_bp: int
+    kept: bool
+
+
+@dataclass(frozen=True)
+class SlotsDecided:
+    """Which of the memories found earned a place in the prompt."""
+
+    verdicts: tuple[SlotVerdict, ...]
+
+
+@dataclass(frozen=True)
+class KeptFact:
+    """One memory out of a batch. `sent` is None where there is no memory server, and the memory waits on this host."""
+
+    kind: Literal["fact", "reference", "episode"]
+    subject: str
+    content: str
+    scope: str
+    memory_id: str | None
+    sent: bool | None
+
+
+@dataclass(frozen=True)
+class Consolidated:
+    """A batch of exchanges was read for what will still matter; it comes after the reply."""
+
+    batch_id: str
+    exchanges: int
+    kept: tuple[KeptFact, ...]
+
+
+@dataclass(frozen=True)
+class KnowledgeUsed:
+    """What memory held about the subject of a research turn, as the prompt has it (agent.md row 55)."""
+
+    entries: tuple[Mapping[str, JsonValue], ...]
 
 
 @dataclass(frozen=True)
@@ -88,5 +142,17 @@ class TurnEnded:
     iterations: int  # model calls of the loop, the final one at the cap included
 
 
-TurnEvent: TypeAlias = TurnStarted | ReplyDelta | ModelCalled | ToolStarted | ToolCalled | Notice | TurnEnded
+TurnEvent: TypeAlias = (
+    TurnStarted
+    | ReplyDelta
+    | ModelCalled
+    | ToolStarted
+    | ToolCalled
+    | KnowledgeUsed
+    | GateDecided
+    | SlotsDecided
+    | Consolidated
+    | Notice
+    | TurnEnded
+)
 Emit: TypeAlias = Callable[[TurnEvent], None]

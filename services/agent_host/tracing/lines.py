@@ -4,16 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from agent_host.mcp_clients.protocol import ToolOutcome
 from agent_host.providers.protocol import JsonValue
-from agent_host.tracing.events import ModelCalled, Notice, ToolCalled, TurnEnded, TurnEvent, TurnStarted
+from agent_host.tracing.events import (
+    Consolidated,
+    GateDecided,
+    KnowledgeUsed,
+    ModelCalled,
+    Notice,
+    SlotsDecided,
+    ToolCalled,
+    TurnEnded,
+    TurnEvent,
+    TurnStarted,
+)
 from agent_host.tracing.redaction import redact, redact_text
 
 ARGUMENTS_LIMIT = 500
 OUTPUT_LIMIT = 4_000
 ERROR_LIMIT = 200
+QUERY_LIMIT = 200
+IDS_LIMIT = 20
+_MEMORY_SPANS: Mapping[str, str] = {
+    "memory_search": "retrieval",
+    "memory_recall": "retrieval",
+    "memory_remember": "memory_write",
+    "memory_update": "memory_write",
+}
 
 
 def trace_line(event: TurnEvent, turn_id: str, at_ms: int) -> bytes | None:
@@ -53,6 +74,21 @@ def _members(event: TurnEvent) -> dict[str, JsonValue] | None:
                 "iterations": event.iterations,
             }
         case _:
+            return _memory_members(event)
+
+
+def _memory_members(event: TurnEvent) -> dict[str, JsonValue] | None:
+    match event:
+        case GateDecided():
+            reason, query = redact_text(event.reason), redact_text(event.query)[:QUERY_LIMIT]
+            return {"type": "gate", "decision": event.decision, "reason": reason, "query": query}
+        case SlotsDecided():
+            return {"type": "slots", "verdicts": [asdict(verdict) for verdict in event.verdicts]}
+        case Consolidated():
+            return _consolidation_members(event)
+        case KnowledgeUsed():
+            return {"type": "used", "entries": redact(event.entries)}
+        case _:
             return None
 
 
@@ -77,6 +113,16 @@ def _model_members(event: ModelCalled) -> dict[str, JsonValue]:
     }
 
 
+def _consolidation_members(event: Consolidated) -> dict[str, JsonValue]:
+    return {
+        "type": "consolidation",
+        "batch_id": event.batch_id,
+        "exchanges": event.exchanges,
+        "new_facts": sum(one.kind != "episode" for one in event.kept),
+        "kept": [redact(asdict(one)) for one in event.kept],
+    }
+
+
 def _tool_members(event: ToolCalled) -> dict[str, JsonValue]:
     outcome = event.outcome
     arguments = redact(event.arguments)
@@ -84,6 +130,7 @@ def _tool_members(event: ToolCalled) -> dict[str, JsonValue]:
     members: dict[str, JsonValue] = {
         "type": "tool",
         "v": 2,
+        "span": _MEMORY_SPANS.get(outcome.tool, "tool"),
         "tool": event.name,
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.call.id": event.call_id,
@@ -96,8 +143,27 @@ def _tool_members(event: ToolCalled) -> dict[str, JsonValue]:
     }
     if event.read_first:
         members["read_first"] = True
+    if members["span"] == "retrieval":
+        members |= _retrieval_members(event)
     if outcome.is_error:
         members["error"] = redact_text(outcome.content)[:ERROR_LIMIT]
+    return members
+
+
+def _retrieval_members(event: ToolCalled) -> dict[str, JsonValue]:
+    """Returns what was searched for and what came back, by ids alone."""
+    structured = event.outcome.structured
+    answer = structured if isinstance(structured, Mapping) else {}
+    entries = answer.get("entries")
+    found = [one for one in entries if isinstance(one, Mapping)] if isinstance(entries, list | tuple) else []
+    members: dict[str, JsonValue] = {
+        "gated": event.gated,
+        "query": redact_text(str(event.arguments.get("query", "")))[:QUERY_LIMIT],
+        "results": len(found),
+        "memory_ids": [str(one.get("id", ""))[:80] for one in found[:IDS_LIMIT]],
+    }
+    if isinstance(trace_id := answer.get("retrieval_trace_id"), str):
+        members["retrieval_trace_id"] = trace_id[:80]
     return members
 
 

@@ -12,8 +12,21 @@ from typing import Any
 import pytest
 
 from agent_host.mcp_clients.protocol import ToolOutcome
-from agent_host.providers.protocol import Identity, Usage
-from agent_host.tracing.events import ModelCalled, Notice, ReplyDelta, ToolCalled, ToolStarted, TurnEnded, TurnStarted
+from agent_host.providers.protocol import Identity, JsonValue, Usage
+from agent_host.tracing.events import (
+    Consolidated,
+    GateDecided,
+    KeptFact,
+    ModelCalled,
+    Notice,
+    ReplyDelta,
+    SlotsDecided,
+    SlotVerdict,
+    ToolCalled,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from agent_host.tracing.jsonl import TraceFile
 from agent_host.tracing.lines import ARGUMENTS_LIMIT, OUTPUT_LIMIT, trace_line
 
@@ -132,3 +145,47 @@ def test_a_trace_that_cannot_be_written_warns_once_and_never_fails(
 
     assert len(caplog.records) == 1
     assert trace.sha256 == hashlib.sha256(b"a\nb\n").hexdigest()
+
+
+def test_a_search_of_memory_is_a_retrieval_with_its_query_and_the_ids_it_found() -> None:
+    answer: JsonValue = {
+        "entries": [{"id": "mem_1", "snippet": "x"}, {"id": "mem_2"}, "odd"],
+        "retrieval_trace_id": "r_1",
+    }
+    outcome = ToolOutcome("memory", "memory_search", "…", answer, is_error=False, duration_ms=2)
+
+    row = parsed(trace_line(ToolCalled("u1", "memory_search", {"query": "x" * 999}, outcome, gated=True), "t_1", AT_MS))
+
+    assert (row["span"], row["gated"], row["results"]) == ("retrieval", True, 2)
+    assert (row["memory_ids"], row["retrieval_trace_id"], len(row["query"])) == (["mem_1", "mem_2"], "r_1", 200)
+
+
+@pytest.mark.parametrize(("name", "span"), [("memory_remember", "memory_write"), ("notes_write", "tool")])
+def test_what_a_tool_does_to_memory_is_its_span(name: str, span: str) -> None:
+    outcome = ToolOutcome("x", name, "done", None, is_error=False, duration_ms=1)
+
+    assert parsed(trace_line(ToolCalled("u1", name, {}, outcome), "t_1", AT_MS))["span"] == span
+
+
+def test_a_gates_word_is_a_line_without_secrets() -> None:
+    row = parsed(trace_line(GateDecided("retrieve", "sk-abcdefghijklmnop1234", "why"), "t_1", AT_MS))
+
+    assert (row["type"], row["decision"], row["query"], row["reason"]) == ("gate", "retrieve", "***", "why")
+
+
+def test_slots_name_each_memory_with_its_score() -> None:
+    row = parsed(trace_line(SlotsDecided((SlotVerdict("mem_1", 4200, kept=False),)), "t_1", AT_MS))
+
+    assert row["verdicts"] == [{"memory_id": "mem_1", "score_bp": 4200, "kept": False}]
+
+
+def test_a_consolidation_counts_facts_and_hides_secrets_in_them() -> None:
+    kept = (
+        KeptFact("fact", "Ana", "Her key is sk-abcdefghijklmnop1234", "global", "mem_1", sent=True),
+        KeptFact("episode", "", "They met.", "global", None, sent=None),
+    )
+
+    row = parsed(trace_line(Consolidated("b_1", 6, kept), "t_1", AT_MS))
+
+    assert (row["type"], row["new_facts"], row["exchanges"]) == ("consolidation", 1, 6)
+    assert [(one["content"], one["sent"]) for one in row["kept"]] == [("Her key is ***", True), ("They met.", None)]
