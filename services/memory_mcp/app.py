@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -16,7 +17,6 @@ from memory_mcp.embedding.background import Meaning
 from memory_mcp.embedding.choice import chosen, look_for_model
 from memory_mcp.errors import DatabaseSetupError, EmbeddingError, StoreError
 from memory_mcp.memory import MemoryService
-from memory_mcp.mirror.files import FileMirror
 from memory_mcp.mirror.protocol import UNMIRRORED
 from memory_mcp.removal import Removal
 from memory_mcp.search import MemorySearch
@@ -30,6 +30,8 @@ from service_runtime.settings import Settings
 
 if TYPE_CHECKING:
     from fastmcp import FastMCP
+
+    from memory_mcp.mirror.files import FileMirror
 
 _ID_BYTES = 10
 _TRACE_ID_BYTES = 8
@@ -153,9 +155,15 @@ def new_id() -> str:
 
 
 def _mirror(settings: Settings, store: MemoryStore) -> FileMirror | None:
-    """Returns the mirror beside a SQLite store; none for a database of many hosts, or when it is switched off."""
-    if settings.get(_STORE) is not None or (settings.get(_MIRROR) or "").lower() in {"off", "no", "0", "false"}:
+    """Returns the mirror beside a SQLite store; none for a database of many hosts, or when it is switched off.
+
+    It needs POSIX locks, so there is none on Windows either.
+    """
+    off = (settings.get(_MIRROR) or "").lower() in {"off", "no", "0", "false"}
+    if off or settings.get(_STORE) is not None or importlib.util.find_spec("fcntl") is None:
         return None
+    from memory_mcp.mirror.files import FileMirror
+
     return FileMirror(store, settings.home.folder("memory"))
 
 

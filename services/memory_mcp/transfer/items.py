@@ -149,7 +149,9 @@ class Collector:
         except InvalidArgumentError as error:
             self.skip(where, str(error))
             return
-        self.put(Foreign(where, content, self.origin, created_at_ms, clipped(episode, intake.MAX_KEY_CHARACTERS)))
+        self.put(
+            Foreign(unicode_of(where), content, self.origin, created_at_ms, clipped(episode, intake.MAX_KEY_CHARACTERS))
+        )
 
     def put(self, item: Item) -> None:
         """Adds an item that is checked already.
@@ -165,7 +167,7 @@ class Collector:
 
     def skip(self, where: str, reason: str) -> None:
         """Notes what is left out and why."""
-        self.skipped.append(Skipped(where, reason))
+        self.skipped.append(Skipped(unicode_of(where), unicode_of(reason)))
 
     def batch(self) -> Batch:
         """Returns what was found."""
@@ -200,7 +202,12 @@ def clipped(text: object, characters: int) -> str | None:
     """Returns a text on one line and cut to a length, or none when there is none."""
     if not isinstance(text, str):
         return None
-    return " ".join(text.split())[:characters].strip() or None
+    return " ".join(unicode_of(text).split())[:characters].strip() or None
+
+
+def unicode_of(text: str) -> str:
+    """Returns a text without halves of surrogate pairs, which JSON and file names can hold but nothing can store."""
+    return text.encode(errors="ignore").decode()
 
 
 def tags(given: object) -> list[str]:

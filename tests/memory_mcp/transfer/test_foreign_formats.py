@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 
 from memory_mcp.errors import InvalidArgumentError
 from memory_mcp.model import Memory, Origin, Trust
-from memory_mcp.transfer.bundle import bundle_at, bundle_of_text
+from memory_mcp.scopes import parse_scope
+from memory_mcp.transfer.bundle import Bundle, bundle_at, bundle_of_text
+from memory_mcp.transfer.items import Foreign, Manner
 from memory_mcp.transfer.reading import READERS, detected
-from tests.memory_mcp.world import World
+from tests.memory_mcp.world import ZONE, World
 
 REFERENCE = "\n".join(
     json.dumps(line)
@@ -380,6 +383,39 @@ def test_no_reader_fails_on_what_another_program_wrote(world: World, tmp_path: P
         folder = written(tmp_path / str(number), files)
         with contextlib.suppress(InvalidArgumentError):  # anything else would fail the test
             world.take_in(folder, format_name=name)
+
+
+ODD: tuple[Any, ...] = (None, True, 7, -1.5e300, "x", "", [], [1], {}, {"a": 1}, [[]], "9" * 400, "\ud83d")
+
+
+def odd_versions(what: Any) -> Iterator[Any]:
+    """A document with one value after the other replaced by something odd."""
+    yield from ODD
+    if isinstance(what, dict):
+        for key, value in what.items():
+            yield from ({**what, key: odd} for odd in odd_versions(value))
+    elif isinstance(what, list):
+        for place, value in enumerate(what):
+            yield from ([*what[:place], odd, *what[place + 1 :]] for odd in odd_versions(value))
+
+
+@pytest.mark.parametrize("name", ["chatgpt", "claude", "mem0", "reference"])
+def test_no_odd_value_in_an_export_makes_a_reader_fail(name: str) -> None:
+    manner = Manner(ZONE, parse_scope(None))
+    (document, *_) = SAMPLES[name].values()
+    documents = [json.loads(line) for line in document.splitlines()] if isinstance(document, str) else document
+    count = 0
+    for odd in odd_versions(documents):
+        lines = "\n".join(map(json.dumps, odd)) if name == "reference" and isinstance(odd, list) else json.dumps(odd)
+        bundle = Bundle("x", {"x.json": lines.encode()})
+        detected(bundle)
+        with contextlib.suppress(InvalidArgumentError):
+            batch = READERS[name](bundle, manner)
+            count += 1
+            repeated = [item.where + (item.episode or "") for item in batch.items if isinstance(item, Foreign)]
+            "".join([*repeated, *(one.where + one.reason for one in batch.skipped)]).encode()  # raises if it is no text
+
+    assert count > 100
 
 
 @pytest.mark.parametrize("name", SAMPLES)

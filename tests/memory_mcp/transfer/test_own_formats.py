@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from memory_mcp import intake
 from memory_mcp.errors import InvalidArgumentError
 from memory_mcp.model import Memory, Origin, Status, Trust
+from memory_mcp.scopes import parse_scope
 from memory_mcp.storage.postgres import open_postgres
 from memory_mcp.storage.sqlite import SqliteStore
 from memory_mcp.transfer import giving_out
+from memory_mcp.transfer.fields import fields_of, kept_of
 from memory_mcp.transfer.formats.own import HEADER
+from memory_mcp.transfer.items import Manner
 from memory_mcp.transfer.service import export_format
-from tests.memory_mcp.world import ORIGIN, World, content, opened
+from tests.memory_mcp.world import ORIGIN, ZONE, World, content, opened
 from tests.postgres_server import PostgresServer
 
 WEB = Origin("claude-ai", Trust.WEB)
@@ -158,6 +162,22 @@ def test_a_bad_line_is_left_out_with_its_reason_and_the_others_come_in(world: Wo
     assert done.new == [row["id"]]
     assert [one.where for one in done.skipped] == [f"content.json line {number}" for number in range(2, 14)]
     assert all(one.reason.endswith(".") for one in done.skipped)
+
+
+def test_no_odd_value_in_a_line_is_more_than_a_line_left_out(world: World) -> None:
+    fill(world)
+    manner = Manner(ZONE, parse_scope(None), vouched=True)
+    odds: tuple[Any, ...] = (None, True, -1, 10**30, 1.5, "", "x", "\ud83d", [], [[]], {}, "9" * 5000)
+    good = 0
+    for memory in world.all():
+        fields = fields_of(memory)
+        for name in fields:
+            for odd in odds:
+                with contextlib.suppress(InvalidArgumentError):
+                    kept_of({**fields, name: odd}, manner, "here")
+                    good += 1
+
+    assert good > 100
 
 
 def test_an_export_of_a_newer_program_is_refused_whole(world: World) -> None:

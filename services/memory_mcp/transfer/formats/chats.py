@@ -126,7 +126,7 @@ def _claude_messages(row: Mapping[str, Any]) -> Iterator[_Message]:
 
 def _branch(mapping: Mapping[str, Any], last: object) -> Iterator[Mapping[str, Any]]:
     """Yields the messages that lead to the last one of a conversation, oldest first; other tries are left out."""
-    if last not in mapping:
+    if not isinstance(last, str) or last not in mapping:
         leaves = [key for key, node in mapping.items() if isinstance(node, dict) and not node.get("children")]
         last = leaves[-1] if leaves else None
     way: list[Mapping[str, Any]] = []
@@ -140,9 +140,10 @@ def _branch(mapping: Mapping[str, Any], last: object) -> Iterator[Mapping[str, A
 
 
 def _text_of_chatgpt(content: Any) -> str:
-    if not isinstance(content, dict) or content.get("content_type") not in {"text", "multimodal_text"}:
+    if not isinstance(content, dict) or str(content.get("content_type")) not in {"text", "multimodal_text"}:
         return ""
-    return "\n".join(part for part in content.get("parts") or [] if isinstance(part, str))
+    parts = content.get("parts")
+    return "\n".join(part for part in (parts if isinstance(parts, list) else []) if isinstance(part, str))
 
 
 def _text_of_claude(message: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ NAME = "reference"
 
 def is_line(line: Any) -> bool:
     """Returns whether this is a line of such a file."""
-    return isinstance(line, dict) and line.get("type") in {"entity", "relation"}
+    return isinstance(line, dict) and str(line.get("type")) in {"entity", "relation"}
 
 
 def read(bundle: Bundle, manner: Manner) -> Batch:
