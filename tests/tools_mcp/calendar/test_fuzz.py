@@ -1,7 +1,9 @@
 """The iCalendar reader on damaged files: read or unreadable, never a crash, a hang or a changed file."""
 
 import random
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -13,6 +15,7 @@ from tools_mcp.calendar.agenda import Agenda
 from tools_mcp.calendar.expansion import occurrences
 from tools_mcp.calendar.facts import as_json, facts_of, from_json
 from tools_mcp.calendar.ics import UnreadableError, decode, series_of
+from tools_mcp.calendar.model import Event, EventFields, Scope
 from tools_mcp.calendar.store import CalendarFolder
 from tools_mcp.errors import ToolsError
 
@@ -125,16 +128,64 @@ def read(data: bytes) -> bool:
     return True
 
 
-def edit_all(agenda: Agenda, chance: random.Random) -> None:
-    """List, search, look for free time; nothing of this writes a file."""
+def look_through(agenda: Agenda, chance: random.Random) -> list[Event]:
+    """List, search, read, look for free time; nothing of this writes a file."""
     window, _ = agenda.window("2026-12-01", "2026-12-20")
-    events, _, _ = agenda.between(window, chance.choice([None, "run", "x"]), None, 50)
+    events = agenda.between(window, chance.choice([None, "run", "x"]), None, 50).events
     agenda.free(window, timedelta(hours=1), (540, 1020), BERLIN)
     for event in events[:3]:
-        try:
-            agenda.get(event.id)
-        except ToolsError as error:
-            assert str(error).endswith(".")  # noqa: PT017 - a sentence is as good as an event
+        _in_a_sentence(partial(agenda.get, event.id))
+    return events
+
+
+EDITS = (
+    EventFields(title="Changed"),
+    EventFields(notes="", attendees=("Ann <ann@example.org>",), reminders=("10",)),
+    EventFields(start="2026-12-05T10:00"),
+    EventFields(duration="30"),
+    EventFields(start="2026-12-05"),
+    EventFields(recurrence="FREQ=WEEKLY;UNTIL=20270101"),
+    EventFields(recurrence=""),
+)
+
+
+def edit(agenda: Agenda, chance: random.Random) -> bool:
+    """Change or delete something of what is listed; tell whether that was done."""
+    window, _ = agenda.window("2026-12-01", "2026-12-20")
+    events = agenda.between(window, None, None, 50).events
+    if not events:
+        return False
+    event, scope = chance.choice(events), chance.choice([None, None, *_SCOPES])
+    if chance.random() < 0.2:
+        return _in_a_sentence(lambda: agenda.delete(event.id, scope))
+    return _in_a_sentence(lambda: agenda.update(event.id, chance.choice(EDITS), scope))
+
+
+_SCOPES: tuple[Scope, ...] = ("this", "following", "all")
+
+
+def _in_a_sentence(act: Callable[[], object]) -> bool:
+    """Do something; a refusal is as good when it is a sentence."""
+    try:
+        act()
+    except ToolsError as error:
+        assert str(error).endswith(".")  # noqa: PT017 - a sentence is as good as an event
+        return False
+    return True
+
+
+def test_damaged_files_are_edited_or_refused_in_a_sentence(tmp_path: Path) -> None:
+    chance = random.Random(7)  # noqa: S311 - the same cases each time
+    done = 0
+    for number in range(60):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "a.ics").write_bytes(damaged(chance))
+        agenda = agenda_over(CalendarFolder(folder, BERLIN))
+        done += sum(edit(agenda, chance) for _ in range(3))
+        look_through(agenda, chance)
+
+    assert done > 30
 
 
 def test_some_damaged_files_are_read_or_counted() -> None:
@@ -161,7 +212,7 @@ def test_a_folder_of_damaged_files_is_listed_and_stays_as_it_is(tmp_path: Path) 
     for path, data in files.items():
         path.write_bytes(data)
     for _ in range(2):
-        edit_all(agenda_over(CalendarFolder(tmp_path, BERLIN)), chance)
+        look_through(agenda_over(CalendarFolder(tmp_path, BERLIN)), chance)
 
     assert {path: path.read_bytes() for path in files} == files
     assert {path.name for path in tmp_path.iterdir()} - {path.name for path in files} <= {
