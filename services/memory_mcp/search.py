@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from memory_mcp import answer_size, cursors, intake, ranking, supersede
 from memory_mcp.dense import Nearness
 from memory_mcp.embedding.vector import Vector
-from memory_mcp.model import ANY_SOURCE, Found, Hit, Memory, Recalled, Similar, Source
+from memory_mcp.model import ANY_SOURCE, UNTRUSTED, Found, Hit, Memory, Recalled, Similar, Source
 from memory_mcp.moments import parse_moment, shown
 from memory_mcp.ranking import Candidate, Corpus
 from memory_mcp.scopes import ALL, parse_search_scope
@@ -235,6 +235,7 @@ class MemorySearch:
         content = memory.content
         date = content.happened.text[:10] if content.happened else shown(memory.created_at_ms, self._zone)[:10]
         source = f", from {content.source_url}" if content.source_url else ""
+        source += ", untrusted" if memory.origin.trust in UNTRUSTED else ""
         subject = f"{content.subject}: " if content.subject else ""
         return f"- {date} {subject}{clip(content.body, characters)} ({memory.id}, {content.scope.name}{source})"
 

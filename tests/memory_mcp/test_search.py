@@ -321,6 +321,12 @@ def test_recall_is_one_block_newest_first_with_dates_and_ids(world: World) -> No
     assert (recalled.memories, recalled.omitted, recalled.scope) == ((new, old), 0, "all")
 
 
+def test_recall_marks_what_other_people_wrote(world: World) -> None:
+    world.take_in("- Oslo has trams")
+
+    assert world.search.recall("Oslo trams").block.endswith(", global, untrusted)")
+
+
 def test_recall_keeps_to_its_budget_and_says_what_did_not_fit(world: World) -> None:
     for number in range(30):
         world.remember(f"Oslo {number} " + "word " * 50)
