@@ -1,6 +1,7 @@
 """The Markdown file format: YAML front matter between `---` lines, then the body (Obsidian's properties). Pure.
 
-What is read are title, tags and created; everything else in a header, comments included, is kept as it stands.
+What is read are title, tags, aliases and created; everything else in a header, comments included, is kept as it stands.
+So is a header that cannot be read: nothing is taken out of it, and nothing in it is changed.
 """
 
 import re
@@ -18,6 +19,9 @@ _HEADER_CHARACTERS = 16_000
 _PROPERTY_LINES = r"^{name}[ \t]*:.*\n(?:[ \t]+.*\n|-(?:[ \t].*)?\n)*"
 _NOT_IN_TAG = re.compile(r"[^\w/-]+")
 _TAG_CHARACTERS = 60
+_PROPERTY = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:\{|[^\s#:-][^:\n]*:(?:\s|\Z))")
+"""How properties begin, after comments; a text between two lines across the page seldom does."""
+_NO_YAML = (yaml.YAMLError, ValueError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -33,18 +37,23 @@ class Parts:
 
 
 def split(text: str) -> Parts:
-    """Return the parts of a file; a header that is no YAML mapping counts as body."""
-    match = _HEADER.match(text[:_HEADER_CHARACTERS])
-    properties = _mapping(match["yaml"]) if match else None
-    if match is None or properties is None:
+    """Return the parts of a file.
+
+    Properties that are no YAML, or too many, are a header that says nothing. What begins with a fence and is plain text
+    or a list is body: that fence is a line across the page.
+    """
+    match = _HEADER.match(text)
+    properties = _properties(match) if match else None
+    if match is None or (properties is None and (_is_text(match) or not _PROPERTY.match(match["yaml"]))):
         return Parts("", text, "", (), "")
+    known = properties or {}
     return Parts(
         header=match[0],
         body=text[match.end() :],
-        title=_scalar(properties.get("title")),
-        tags=tuple(_tags(properties.get("tags") or properties.get("tag"))),
-        created=_scalar(properties.get("created")),
-        aliases=tuple(_aliases(properties.get("aliases") or properties.get("alias"))),
+        title=_scalar(known.get("title")),
+        tags=tuple(_tags(known.get("tags") or known.get("tag"))),
+        created=_scalar(known.get("created")),
+        aliases=tuple(_aliases(known.get("aliases") or known.get("alias"))),
     )
 
 
@@ -79,7 +88,7 @@ def has_same_form(header: str, other: str) -> bool:
     one, two = (_HEADER.match(text) for text in (header, other))
     if one is None or two is None or two.end() != len(other):
         return False
-    before, after = _mapping(one["yaml"]), _mapping(two["yaml"])
+    before, after = _properties(one), _properties(two)
     return before is not None and after is not None and _form(before) == _form(after)
 
 
@@ -106,7 +115,11 @@ def _with(header: str, name: str, value: str | list[str]) -> str:
         return f"---\n{written}---\n{header}"
     ending = "\r\n" if "\r\n" in match[0] else "\n"
     own = re.compile(_PROPERTY_LINES.format(name=name), re.MULTILINE)
-    known = _mapping(match["yaml"]) or {}
+    known = _properties(match)
+    if known is None:
+        raise InvalidInputError(
+            f"The front matter is no YAML that can be read, so {name} cannot be set; correct it in the file first."
+        )
     if own.search(match["yaml"]):
         lines = own.sub(lambda _: written.replace("\n", ending), match["yaml"], count=1)
     else:
@@ -118,13 +131,30 @@ def _with(header: str, name: str, value: str | list[str]) -> str:
     return header[: match.start("yaml")] + lines + header[match.end("yaml") :]
 
 
+def _properties(match: re.Match[str]) -> dict[str, Any] | None:
+    """Return what a header says; none when it is too long to be read or no YAML mapping."""
+    return _mapping(match["yaml"]) if match.end() <= _HEADER_CHARACTERS else None
+
+
+def _is_text(match: re.Match[str]) -> bool:
+    """Say whether what stands between two fences is YAML, but no mapping."""
+    try:
+        return match.end() <= _HEADER_CHARACTERS and not isinstance(_yaml(match["yaml"]), dict)
+    except _NO_YAML:
+        return False
+
+
 def _mapping(text: str) -> dict[str, Any] | None:
     try:
-        # BaseLoader builds nothing but texts, lists and mappings: `title: no` stays "no", a date stays as written.
-        value = yaml.load(text, Loader=yaml.BaseLoader) if text.strip() else {}  # noqa: S506
-    except (yaml.YAMLError, ValueError, RecursionError):
+        value = _yaml(text) if text.strip() else {}
+    except _NO_YAML:
         return None
     return value if isinstance(value, dict) else None
+
+
+def _yaml(text: str) -> Any:
+    # BaseLoader builds nothing but texts, lists and mappings: `title: no` stays "no", a date stays as written.
+    return yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
 
 
 def _form(value: Any) -> Any:

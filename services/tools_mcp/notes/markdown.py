@@ -97,8 +97,9 @@ def section(body: str, name: str) -> str | None:
 
     `name` is the heading's text, or a way to it such as `Parent#Child`.
     """
-    wanted = [folded(part) for part in name.split("#") if part.strip()]
     found = headings(body)
+    is_whole = any(folded(one.text) == folded(name) for one in found)  # a heading may hold `#` itself
+    wanted = [folded(part) for part in ([name] if is_whole else name.split("#")) if part.strip()]
     place, above = 0, 0
     for step, part in enumerate(wanted):
         hit = next((at for at in range(place, len(found)) if folded(found[at].text) == part), None)

@@ -4,7 +4,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tools_mcp.errors import InvalidInputError
-from tools_mcp.notes.frontmatter import clean_tags, new_header, split, with_tags
+from tools_mcp.notes.frontmatter import clean_tags, new_header, split, with_tags, with_title
 
 PLAIN = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=80)
 
@@ -40,20 +40,35 @@ def test_title_and_tags_are_read_as_a_person_means_them(header: str, title: str,
     [
         *("", "no header", "---", "---\nunclosed: true\n", "--- \nx", "---\n- a list\n---\n", "---\njust text\n---\n"),
         *(
-            "---\na: [1\n---\n",
+            "---\n" + "a line of text\n" * 2_000 + "---\n",
             "---\n'\n---\n",
             " ---\na: b\n---\n",
             "text\n---\na: b\n---\n",
-            "---\n" + "{" * 900 + "\n---\n",
         ),
         *("---\n&a [*a]\n---\nx", "---\n? {}\n: x\n---\n", "---\n!!python/object:os.system x\n---\n", "---\nx" * 9000),
     ],
 )
 def test_what_is_no_header_is_body(text: str) -> None:
-    parts = split(text)
+    assert (split(text).header, split(text).body) == ("", text)
 
-    assert parts.header + parts.body == text
-    assert not parts.header or not parts.title
+
+UNREADABLE = (
+    *("title: foo: bar\nstatus: important", "tags:\n\t- a", "created: {{date}}", "{{properties}}", "a: [1"),
+    *("# mine\n\ntitle: 'x", "title: x\ntitle2: " + "y" * 16_000, "a: &a [*a, *b]", "{" * 900),
+)
+
+
+@pytest.mark.parametrize("properties", UNREADABLE)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_header_that_cannot_be_read_is_kept_and_never_changed(properties: str, end: str) -> None:
+    header = f"---\n{properties}\n---\n".replace("\n", end)
+    parts = split(f"{header}body")
+
+    assert (parts.header, parts.body, parts.title, parts.tags) == (header, "body", "", ())
+    with pytest.raises(InvalidInputError, match="correct it in the file first"):
+        with_tags(header, ["a"])
+    with pytest.raises(InvalidInputError, match="correct it in the file first"):
+        with_title(header, "x")
 
 
 @settings(deadline=None)

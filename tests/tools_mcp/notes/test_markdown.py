@@ -118,6 +118,7 @@ def test_targets_are_replaced_in_their_places() -> None:
 @example("#" * 3000)
 @example("a" * 3000 + "](")
 @example("> ```\n" * 500)
+@example("# #0")
 def test_no_text_is_too_odd(body: str) -> None:
     shown = without_code(body)
 

@@ -109,6 +109,22 @@ def test_what_another_program_wrote_is_kept(notebook: Notebook) -> None:
     assert path.read_text() == "---\n# my comment\naliases: [x]\ntags:\n- new\n---\nfrom Obsidian\nours"
 
 
+@pytest.mark.parametrize("header", ["title: foo: bar\nstatus: important", "created: {{date}}", f"a: {'b' * 20_000}"])
+def test_front_matter_that_cannot_be_read_outlives_every_write(notebook: Notebook, header: str) -> None:
+    path = notebook.vault.root / "Ideas.md"
+    path.write_text(f"---\n{header}\n---\nBody")
+
+    assert write(notebook, body="new body", mode="replace").status == "replaced"
+    write(notebook, body="more", mode="append")
+    edit(notebook, "more", "less")
+    with pytest.raises(InvalidInputError, match="correct it in the file first"):
+        write(notebook, body="more", mode="append", tags=("x",))
+    assert path.read_text() == f"---\n{header}\n---\nnew body\nless"
+    assert notebook.move("Ideas", title="Plans").id == "Plans"
+    with pytest.raises(InvalidInputError, match="correct it in the file first"):
+        notebook.move("Plans", title="A: b")
+
+
 def test_an_edit_counts_before_it_replaces(notebook: Notebook) -> None:
     write(notebook, body="a b a")
 
