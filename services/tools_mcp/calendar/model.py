@@ -167,12 +167,12 @@ class Slot(BaseModel):
 
 
 class WholeDay(BaseModel):
-    """An all-day event among free time."""
+    """An all-day event of another program among free time."""
 
     title: str
     start: str
-    untrusted: bool | None = None
-    source: str | None = None
+    untrusted: bool
+    source: str
 
 
 class FreeSlots(BaseModel):
@@ -181,7 +181,8 @@ class FreeSlots(BaseModel):
     slots: list[Slot]
     timezone: str
     working_hours: str
-    all_day_events: list[WholeDay] = []
+    all_day_events: list[str] = []
+    from_elsewhere: list[WholeDay] = Field(default=[], description="all-day events of other programs")
     remarks: list[str] = []
     next_cursor: str | None = None
 

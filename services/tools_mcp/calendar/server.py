@@ -38,7 +38,7 @@ from tools_mcp.calendar.wording import (
     row,
     slot,
     slots_answer,
-    whole_day,
+    whole_days,
 )
 from tools_mcp.errors import InvalidInputError
 from tools_mcp.paging import PAGE_BYTES, clamp, decode_cursor, encode_cursor, first_page
@@ -223,17 +223,19 @@ class CalendarTools:
         hours = working_hours or _WORKING_HOURS
         window, remarks = self.agenda.window(start, end, told)
         shortest = read_duration(duration, "duration")
-        stretches, whole_days = self.agenda.free(window, shortest, read_hours(hours), zone)
+        stretches, all_day = self.agenda.free(window, shortest, read_hours(hours), zone)
         if cursor:
             (after,) = decode_cursor(cursor, "free", (int,))
             stretches = [stretch for stretch in stretches if stretch[0].timestamp() > after]
         page = stretches[: clamp(limit, 20, 50)]
         more = len(page) < len(stretches)
+        named, others = whole_days(all_day)
         model = FreeSlots(
             slots=[slot(stretch, zone) for stretch in page],
             timezone=zone.key,
             working_hours=hours,
-            all_day_events=[whole_day(event) for event in whole_days[:20]],
+            all_day_events=named,
+            from_elsewhere=others,
             remarks=list(remarks),
             next_cursor=encode_cursor("free", int(page[-1][0].timestamp())) if more else None,
         )

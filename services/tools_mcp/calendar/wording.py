@@ -28,6 +28,7 @@ _NOTES_BYTES = 16_000
 _ATTENDEE_BYTES = 300
 _ATTENDEES = 50
 _CLASHES = 3
+_WHOLE_DAYS = 20
 _REMINDERS = 20
 _MORE = "There are more; ask again with next_cursor."
 _STATUS = {
@@ -130,14 +131,21 @@ def _named(event: Event) -> str:
     return f"an event from elsewhere, {_cut(event.id, _TEXT_BYTES)}" if event.foreign else cut(event.title, _TEXT_BYTES)
 
 
-def whole_day(event: Event) -> WholeDay:
-    """Return an all-day event as it is named beside free time."""
-    return WholeDay(
-        title=_cut(event.title, _TEXT_BYTES),
-        start=local_text(event.start),
-        untrusted=event.foreign or None,
-        source=_cut(event.source, _TEXT_BYTES) or None,
-    )
+def whole_days(events: Sequence[Event]) -> tuple[list[str], list[WholeDay]]:
+    """Return how all-day events are named beside free time, and what those that are not ours say."""
+    shown = events[:_WHOLE_DAYS]
+    named = [f"{'one from elsewhere' if event.foreign else event.title[:100]} ({event.start})" for event in shown]
+    others = [
+        WholeDay(
+            title=_cut(event.title, _TEXT_BYTES),
+            start=local_text(event.start),
+            untrusted=True,
+            source=_cut(event.source, _TEXT_BYTES),
+        )
+        for event in shown
+        if event.foreign
+    ]
+    return named, others
 
 
 def json_bytes(text: str) -> int:
@@ -172,10 +180,7 @@ def slots_answer(model: FreeSlots) -> str:
     """Return the text that goes with a page of free stretches."""
     lines = [f"{one.start} to {one.end} ({one.minutes} minutes)" for one in model.slots] or ["No free time that long."]
     if model.all_day_events:
-        named = [
-            f"{one.title if not one.untrusted else 'one from elsewhere'} ({one.start})" for one in model.all_day_events
-        ]
-        lines.append(f"All-day events then: {', '.join(named)}.")
+        lines.append(f"All-day events then: {', '.join(model.all_day_events)}.")
     if model.next_cursor:
         lines.append(_MORE)
     return "\n".join([*lines, *model.remarks])

@@ -71,7 +71,8 @@ async def test_sentences_of_ours_hold_no_title_of_others(tmp_path: Path) -> None
     assert ORDER not in text_of(made)
     assert "It overlaps an event from elsewhere, u1 (Tue 2026-12-01 10:00" in text_of(made)
     assert "It overlaps Ours (Tue" in own["remarks"][-1]
-    assert (free.structured_content or {})["all_day_events"] == [
+    assert (free.structured_content or {})["all_day_events"] == ["one from elsewhere (2026-12-01)"]
+    assert (free.structured_content or {})["from_elsewhere"] == [
         {"title": ORDER, "start": "2026-12-01", "untrusted": True, "source": "-//Other//EN"}
     ]
     assert ORDER not in text_of(free)
