@@ -75,6 +75,12 @@ class Session:
         past = [message for turn in self.turns for message in turn]
         return (*past, Message("user", (Text(text),)))
 
+    def last_words(self) -> tuple[str, ...]:
+        """Returns what was said in the last two turns, oldest first, tool calls left out."""
+        rows = [message for turn in self.turns[-2:] for message in turn]
+        said = ("".join(block.text for block in row.blocks if isinstance(block, Text)).strip() for row in rows)
+        return tuple(text for text in said if text)
+
     def add_turn(self, text: str, added: tuple[Message, ...]) -> None:
         """Keeps a finished turn; only the last `history_turns` stay in the prompt (agent.md row 8)."""
         self.turns.append((Message("user", (Text(text),)), *added))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from agent_host.constrained.spec import RuntimeAISpec
+from agent_host.gates.remembering import Retrieval
 from agent_host.mcp_clients.protocol import ToolBox
 from agent_host.providers.protocol import Provider, Usage
 from agent_host.receipts.protocol import Ledger
 from agent_host.session import ChatLog
+from agent_host.skills.loading import SkillFolder
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class TurnParts:
     cost: Callable[[Usage], int | None]
     max_iterations: int
     max_tokens: int
+    retrieval: Retrieval = field(default_factory=Retrieval)
+    skills: SkillFolder = field(default_factory=lambda: SkillFolder(()))
 
     def now_ms(self) -> int:
         """Returns the present in milliseconds since the Unix epoch."""

@@ -107,7 +107,8 @@ def test_words_are_passed_on_as_they_come() -> None:
 
 @pytest.mark.parametrize("flag", ["gated", "read_first"])
 def test_what_the_host_looked_up_by_itself_is_no_act_of_the_model(flag: str) -> None:
-    own = replace(called("memory_search", "{}", query="x"), **{flag: True})
+    search = called("memory_search", "{}", query="x")
+    own = replace(search, gated=True) if flag == "gated" else replace(search, read_first=True)
 
     assert tool_note([own]) == ""
     assert tool_note([own, called("notes_write", "done")]).count("->") == 1
