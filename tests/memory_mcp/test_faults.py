@@ -123,7 +123,7 @@ def test_an_import_that_is_killed_has_stored_all_or_nothing(tmp_path: Path, size
     log = tmp_path / "memory" / f"{FILE_NAME}-wal"
     command = [sys.executable, "-m", "memory_mcp", "import", "list.md"]
     with subprocess.Popen(command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.DEVNULL) as process:
-        while process.poll() is None and not (log.exists() and log.stat().st_size > size_bytes):
+        while process.poll() is None and _size_bytes(log) <= size_bytes:
             pass
         process.send_signal(signal.SIGKILL)
 
@@ -140,3 +140,11 @@ def _folder(home: Path) -> Path:
     folder = home / "memory"
     folder.mkdir(exist_ok=True)
     return folder
+
+
+def _size_bytes(path: Path) -> int:
+    """The size of a file, -1 when it is not there."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return -1
