@@ -24,8 +24,11 @@ def load_spec(path: Path, identity: Identity | None = None) -> RuntimeAISpec:
     """
     try:
         return spec_from_yaml(path.read_text(encoding="utf-8"), identity)
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"The spec file {path} cannot be read: {error}.") from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SpecError(f"The spec file {path} cannot be read: {reason}.") from error
+    except UnicodeDecodeError as error:
+        raise SpecError(f"The spec file {path} is no UTF-8 text; save it as UTF-8.") from error
     except SpecError as error:
         raise SpecError(f"{path}: {error}") from error
 

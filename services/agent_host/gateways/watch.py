@@ -40,6 +40,8 @@ async def watch_chain(settings: Settings, environ: Mapping[str, str], chain: str
         await desk.link.connect()
         trust = trust_of(settings.home.path / "receipts", chain, policy)
         copy = settings.home.folder("host") / f"watched-{chain}-{os.getpid()}.jsonl"
+        sys.stdout.write(f"Watching {chain}; Ctrl-C ends it.\n")
+        sys.stdout.flush()
         entries = await resources.enter_async_context(aclosing(desk.link.client.watch(chain)))
         watching = asyncio.ensure_future(ContinuousVerification(copy, trust, desk.openings, _tell).run(entries))
         stopping = asyncio.ensure_future(stopped.wait())

@@ -207,8 +207,11 @@ def test_yaml_that_is_no_spec_is_refused_with_the_reason(tmp_path: Path, text: s
 
 
 def test_a_spec_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match=r"The spec file .*none\.yaml cannot be read"):
+    with pytest.raises(SpecError, match=r"The spec file .*none\.yaml cannot be read: no such file or directory\."):
         load_spec(tmp_path / "none.yaml")
+    (tmp_path / "latin.yaml").write_bytes(b"description: f\xfcnf")
+    with pytest.raises(SpecError, match="is no UTF-8 text; save it as UTF-8"):
+        load_spec(tmp_path / "latin.yaml")
 
 
 def test_a_spec_without_a_model_takes_the_one_it_is_given() -> None:
