@@ -135,6 +135,7 @@ class Host:
         from agent_host.receipts.log import ReceiptLog
         from agent_host.receipts.openings import OpeningStore
         from agent_host.receipts.spool import Spool
+        from agent_host.skills.loading import SHIPPED, SkillFolder
         from agent_host.turn_parts import TurnParts
 
         folder = settings.home.folder("host")
@@ -157,6 +158,7 @@ class Host:
             cost=cost,
             max_iterations=told.max_iterations,
             max_tokens=told.max_tokens,
+            skills=SkillFolder((SHIPPED, settings.home.path / "skills")),
         )
 
 

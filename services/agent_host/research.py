@@ -29,10 +29,10 @@ _SEARCH, _GET = "memory_search", "memory_get"
 _LIMITS = {"": 6, "semantic": 3}  # how many hits of the search by subject, and of the one for knowledge
 _STALE_DAYS = 30
 _FILLING = """
-a about all an and any are as at be brief by can compare could current deep detailed dig do does everything find for from
-full get give how i in into is it its know latest look make me more much need of on our out overview please prepare quick
-report reports research run short some start summary tell that the their them there these this to up us versus vs want was
-we what which who will with would write you
+a about all an and any are as at be brief by can compare could current deep detailed dig do does everything find
+for from full get give how i in into is it its know latest look make me more much need of on our out overview
+please prepare quick report reports research run short some start summary tell that the their them there these
+this to up us versus vs want was we what which who will with would write you
 """
 _FILLERS = frozenset(_FILLING.split())
 _WORD = re.compile(r"[^\W_]+(?:[.'\u2019-][^\W_]+)*")
