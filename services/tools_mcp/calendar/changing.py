@@ -13,13 +13,13 @@ from zoneinfo import ZoneInfo
 import icalendar
 
 from tools_mcp.calendar.drafting import Span, check_zoned, new_rule, new_span, new_words, own_zone
-from tools_mcp.calendar.editing import apart, follow, holds_on, is_on_time, moved, split
+from tools_mcp.calendar.editing import apart, follow, is_on_time, moved, split
 from tools_mcp.calendar.expansion import occurrence_at
 from tools_mcp.calendar.ics import Series, set_property, stamp, write_words, zone_name
 from tools_mcp.calendar.identity import split_uid
 from tools_mcp.calendar.lengths import Length, length_of, move, set_end, set_times
 from tools_mcp.calendar.model import Event, EventFields, Outcome
-from tools_mcp.calendar.properties import moment, put, rule_text, several
+from tools_mcp.calendar.properties import holds_on, moment, put, rule_text, several
 from tools_mcp.calendar.recurrence import check_start, starts_with
 from tools_mcp.calendar.times import settled, wall
 from tools_mcp.errors import ConflictError, InvalidInputError

@@ -129,12 +129,6 @@ def is_on_time(series: Series, override: icalendar.Event) -> bool:
     return settled_place(due, series.zone) == settled_place(begins, series.zone)
 
 
-def holds_on(override: icalendar.Component) -> bool:
-    """Whether what is changed in an occurrence holds for all later ones too (RFC 5545 section 3.2.13)."""
-    told = override.get("RECURRENCE-ID")
-    return str(getattr(told, "params", {}).get("RANGE", "")).upper() == "THISANDFUTURE"
-
-
 def _later_rule(rule: icalendar.vRecur, series: Series, at: date) -> icalendar.vRecur | None:
     """Return the part of a rule from one of its dates on; none when that is no date of it."""
     before, hit = dates_before(rule_text(rule), wall(moment(series.master, "DTSTART")), wall(at))

@@ -1,18 +1,19 @@
 """Which occurrences of a series fall into a window. Pure; the expansion itself is `recurring-ical-events`."""
 
+import copy
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import icalendar
 
-from tools_mcp.calendar.ics import BROKEN, Series, UnreadableError
+from tools_mcp.calendar.ics import BROKEN, Series, UnreadableError, settled_place
 from tools_mcp.calendar.lengths import Length, clear_times, end_of, length_of
 from tools_mcp.calendar.model import Event
-from tools_mcp.calendar.properties import moment, put, rule_text, several
-from tools_mcp.calendar.recurrence import first_date, plain_rule
+from tools_mcp.calendar.properties import holds_on, moment, put, rule_text, several
+from tools_mcp.calendar.recurrence import first_date, last_wall, plain_rule
 from tools_mcp.calendar.times import instant, settled, wall
 
 if TYPE_CHECKING:
@@ -57,34 +58,59 @@ def expand(series: Series, start: datetime, end: datetime) -> list[Any]:
     """
     try:
         _check_rules(series)
-        begins = start.astimezone(UTC) - _MARGIN
-        found = _query(series, _near(series, begins)).between(begins, end.astimezone(UTC) + _MARGIN)
-        return [_told(series, component) for component in found]
+        begins, ends = start.astimezone(UTC) - _MARGIN, end.astimezone(UTC) + _MARGIN
+        changed: dict[date | None, list[icalendar.Event]] = {}
+        for override in series.overrides:
+            changed.setdefault(series.place(override), []).append(override)
+        left_out = _left_out(series, begins, ends)
+        found = _query(series, _near(series, begins)).between(begins, ends)
+        told = [_told(series, made, changed.get(series.place(made), [])) for made in found]
+        kept = {id(override) for override in series.overrides}
+        return [one for one in told if id(one) in kept or series.place(one) not in left_out]
     except BROKEN as error:
         raise UnreadableError(_BROKEN_DATES) from error
 
 
-def _told(series: Series, made: icalendar.Component) -> icalendar.Component:
+def _told(series: Series, made: icalendar.Component, changed: Sequence[icalendar.Event]) -> icalendar.Component:
     """Return an occurrence with its end by our rule, and with a due time of its own.
 
     The library counts lengths on the wall clock only, and gives what follows an occurrence that was changed together
-    with all later ones (RANGE=THISANDFUTURE) the due time of that one.
+    with all later ones (RANGE=THISANDFUTURE) the due time of that one. `changed` are the changes with this due time.
     """
-    place, start = series.place(made), moment(made, "DTSTART")
-    own = next((override for override in series.overrides if series.place(override) == place), None)
-    if own is not None and moment(own, "DTSTART") == start:
-        return own
-    source = own or series.master
-    if own is not None:
-        due = moment(own, "RECURRENCE-ID")
-        by = wall(settled(moment(own, "DTSTART"), series.zone)) - wall(settled(due, series.zone))
-        put(made, "RECURRENCE-ID", [start - by])
+    start = moment(made, "DTSTART")
+    for override in changed:
+        if moment(override, "DTSTART") == start:
+            return override
+    source = next((override for override in changed if holds_on(override)), series.master)
+    if source is not series.master:
+        due = settled(moment(source, "RECURRENCE-ID"), series.zone)
+        put(made, "RECURRENCE-ID", [start - (wall(settled(moment(source, "DTSTART"), series.zone)) - wall(due))])
     length, counted = length_of(source, series.zone), wall(moment(made, "DTEND")) - wall(start)
     if counted != length.total:
         length = Length(clock=counted)  # an extra date may have a length of its own (VALUE=PERIOD)
     end = end_of(start, length, series.zone)
     made["DTEND"] = icalendar.vDDDTypes(end.astimezone(UTC) if isinstance(end, datetime) else end)
     return made
+
+
+def _left_out(series: Series, begins: datetime, ends: datetime) -> set[date]:
+    """Return the due times in a window that EXRULEs take out, which the library does not know (RFC 2445 4.8.5.2)."""
+    if "EXRULE" not in series.master:
+        return set()
+    from dateutil.rrule import rrulestr  # imported late: most events do not repeat
+
+    start = moment(series.master, "DTSTART")
+    zone = getattr(start, "tzinfo", None) or series.zone
+    window = (wall(begins.astimezone(zone)) - _MARGIN, wall(ends.astimezone(zone)) + _MARGIN)
+    left_out: set[date] = set()
+    for rule in several(series.master.get("EXRULE")):
+        endless = copy.deepcopy(rule)
+        told = endless.pop("UNTIL", [None])[0]
+        last = last_wall(told, start, series.zone) if isinstance(told, date) else window[1]
+        dates = rrulestr(rule_text(endless), dtstart=wall(start)).between(window[0], min(window[1], last), inc=True)
+        timed = isinstance(start, datetime)
+        left_out |= {settled_place(at.replace(tzinfo=zone) if timed else at.date(), series.zone) for at in dates}
+    return left_out
 
 
 def occurrence_at(series: Series, at: date) -> icalendar.Component | None:

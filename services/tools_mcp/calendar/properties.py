@@ -48,3 +48,9 @@ def changed_at(component: icalendar.Component) -> datetime:
         if isinstance(value, datetime):
             return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     return datetime(1, 1, 1, tzinfo=UTC)
+
+
+def holds_on(override: icalendar.Component) -> bool:
+    """Whether what is changed in an occurrence holds for all later ones too (RFC 5545 section 3.2.13)."""
+    told = override.get("RECURRENCE-ID")
+    return str(getattr(told, "params", {}).get("RANGE", "")).upper() == "THISANDFUTURE"

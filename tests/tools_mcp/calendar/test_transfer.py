@@ -262,7 +262,11 @@ END:VCALENDAR
             ["12-01T09:00", "12-02T09:00", "12-05T09:00"],
         ),
         ("RDATE;TZID=Europe/Berlin;VALUE=PERIOD:20261205T090000/PT3H", ["12-01T09:00", "12-05T09:00"]),
-        ("RRULE:FREQ=DAILY;COUNT=2\nEXRULE:FREQ=MONTHLY;COUNT=1", ["12-01T09:00", "12-02T09:00"]),
+        (
+            "RRULE:FREQ=DAILY;COUNT=4\nEXRULE:FREQ=DAILY;INTERVAL=2;UNTIL=20261201T235959Z",
+            ["12-02T09:00", "12-03T09:00", "12-04T09:00"],
+        ),
+        ("RRULE:FREQ=DAILY;COUNT=3\nEXRULE:FREQ=MONTHLY", ["12-02T09:00", "12-03T09:00"]),
     ],
 )
 def test_extra_dates_come_in_and_go_round(folder: Agenda, tmp_path: Path, lines: str, shown: list[str]) -> None:
