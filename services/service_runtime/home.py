@@ -1,5 +1,6 @@
 """The home folder: where a person's data lives, one private sub-folder per service."""
 
+import errno
 import os
 import re
 import tempfile
@@ -16,8 +17,10 @@ class Home:
 
     path: Path
 
-    def folder(self, service: str) -> Path:
+    def folder(self, service: str, *, for_reading: bool = False) -> Path:
         """Create `<home>/<service>` (mode 0700) when it is missing and return it.
+
+        With `for_reading` one that is there is returned on a read-only disk too: some services have a use for that.
 
         Raises:
             SetupError: The folder cannot be made or written; the sentence says what to set instead.
@@ -28,6 +31,8 @@ class Home:
             folder.mkdir(mode=0o700, exist_ok=True)
             folder.chmod(0o700)  # fails where it is not ours or the disk is read-only
         except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
+            if for_reading and getattr(error, "errno", None) == errno.EROFS and folder.is_dir():
+                return folder
             why = getattr(error, "strerror", None) or "the name is not possible"
             why = "a file is in the way" if isinstance(error, FileExistsError) else why.lower()
             raise SetupError(

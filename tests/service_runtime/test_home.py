@@ -62,6 +62,21 @@ def test_a_home_that_cannot_be_used_is_one_sentence_that_says_what_to_set(
     assert "\n" not in sentence
 
 
+def test_a_folder_on_a_read_only_disk_is_there_for_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Home(tmp_path).folder("notes")
+
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "chmod", read_only)
+    assert Home(tmp_path).folder("notes", for_reading=True) == tmp_path / "notes"
+    with pytest.raises(SetupError, match="read-only file system"):
+        Home(tmp_path).folder("notes")
+    monkeypatch.setattr(Path, "mkdir", read_only)
+    with pytest.raises(SetupError, match="read-only file system"):
+        Home(tmp_path).folder("memory", for_reading=True)
+
+
 def test_secure_write_makes_a_private_file_and_replaces_it_whole(tmp_path: Path) -> None:
     path = tmp_path / "key"
     secure_write(path, b"first")

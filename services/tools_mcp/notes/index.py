@@ -2,7 +2,8 @@
 
 A file is read again when its times, size or inode changed, or when it was so fresh at the last look that a change
 within the same tick of the clock could have gone unseen; it is indexed again when its content hash changed. The threads
-of a process share one connection and take turns; processes share nothing but the file.
+of a process share one connection and take turns; processes share nothing but the file. Where that file cannot be
+written, on a full or a read-only disk, the index is kept in memory, so that reading and searching go on.
 """
 
 import contextlib
@@ -15,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from tools_mcp.disk import as_store_error
 from tools_mcp.errors import NotFoundError, StoreBusyError, ToolsError
 from tools_mcp.notes.links import Name, links_of, names_of, sought
 from tools_mcp.notes.model import Listed, Note
@@ -46,6 +46,7 @@ _SCHEMA = (
     "CREATE INDEX notes_modified ON notes (modified)",
     "CREATE VIRTUAL TABLE texts USING fts5 (title, tags, body, tokenize = 'porter unicode61 remove_diacritics 2')",
 )
+_UNWRITABLE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}
 _Result = TypeVar("_Result")
 
 
@@ -134,30 +135,39 @@ class NoteIndex:
         return [Listed(note_id, title, tuple(json.loads(tags)), modified) for note_id, title, tags, modified in rows]
 
     def _with(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Run work on the index; one that is damaged is thrown away and built anew."""
+        """Run work on the index; one that is damaged is thrown away and built anew, one that cannot be written left."""
         with self._turn:
             try:
                 return work(self._open())
-            except sqlite3.OperationalError as error:  # locked for too long, or the disk is full: the file is fine
-                raise StoreBusyError("The notes index is busy or the disk is full; try again.") from error
+            except OSError:
+                return self._in_memory(work)
+            except sqlite3.OperationalError as error:  # the file itself is fine
+                if _kind(error) in _UNWRITABLE:
+                    return self._in_memory(work)
+                raise StoreBusyError("The notes index is busy; try again.") from error
             except sqlite3.DatabaseError:
-                self._forget_connection()
-                for suffix in ("", "-wal", "-shm"):
-                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-                self._refresh(self._open())
-                return work(self._open())
+                return self._anew(work)
+
+    def _anew(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        self._forget_connection()
+        try:
+            for suffix in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            self._refresh(self._open())
+            return work(self._open())
+        except (OSError, sqlite3.OperationalError):
+            return self._in_memory(work)
+
+    def _in_memory(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        self._forget_connection()
+        self._connection = _connected(":memory:")
+        self._refresh(self._connection)
+        return work(self._connection)
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            with as_store_error("notes", "read"):
-                self.path.touch(mode=0o600)
-            connection = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False)
-            try:
-                _prepare(connection)
-            except sqlite3.Error:
-                connection.close()
-                raise
-            self._connection = connection
+            self.path.touch(mode=0o600)
+            self._connection = _connected(str(self.path))
         return self._connection
 
     def _forget_connection(self) -> None:
@@ -195,6 +205,21 @@ class NoteIndex:
             return
         _forget(connection, note_id)
         _insert(connection, note, mark)
+
+
+def _connected(place: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(place, timeout=10, isolation_level=None, check_same_thread=False)
+    try:
+        _prepare(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _kind(error: sqlite3.Error) -> int:
+    """Return what SQLite calls an error; the higher bits only say more of it."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _insert(connection: sqlite3.Connection, note: Note, stamp: str) -> None:

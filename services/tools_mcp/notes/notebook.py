@@ -1,5 +1,6 @@
 """The notes service: what each tool does, over the vault and its index. The clock is passed in."""
 
+import contextlib
 import hashlib
 import re
 import time
@@ -266,10 +267,11 @@ class Notebook(NoteReader):
 def open_notebook(root: Path, zone: ZoneInfo) -> Notebook:
     """Return the notes in a folder; its own state is in the hidden folder `.prometheus` inside.
 
-    What writers that were killed left there is removed.
+    What writers that were killed left there is removed. On a disk that takes nothing, notes can still be read.
     """
     state = root / STATE
-    state.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(OSError):  # each write says why it cannot be done
+        state.mkdir(mode=0o700, exist_ok=True)
     vault = Vault(root)
     vault.tidy(time.time() - _LEFTOVER_S)
     index = NoteIndex(state / "index.sqlite", vault)
@@ -290,7 +292,7 @@ def check(settings: Settings) -> str:
         SetupError: The home cannot be written or the configured zone is unknown.
         StoreError: The folder cannot be read.
     """
-    notebook = open_notebook(settings.home.folder("notes"), settings.zone())
+    notebook = open_notebook(settings.home.folder("notes", for_reading=True), settings.zone())
     try:
         return f"notes: {notebook.index.refresh()} notes"
     finally:

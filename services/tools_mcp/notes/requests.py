@@ -85,6 +85,8 @@ class RequestLog:
                 connection.execute(_SCHEMA)
                 yield connection
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+                raise StoreError("The notes folder cannot be written: no space left on device.") from error
             raise StoreError(
                 "The record of idempotency keys cannot be used; nothing was changed: send the call without a key, and "
                 "remove requests.sqlite from .prometheus in the notes folder if it is damaged."

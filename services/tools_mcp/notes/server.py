@@ -39,9 +39,9 @@ def build(settings: Settings) -> "FastMCP[Any]":
     """Return the notes server of one home.
 
     Raises:
-        SetupError: The home cannot be written or the configured zone is unknown.
+        SetupError: The home cannot be made or the configured zone is unknown.
     """
-    notebook = open_notebook(settings.home.folder("notes"), settings.zone())
+    notebook = open_notebook(settings.home.folder("notes", for_reading=True), settings.zone())
 
     @asynccontextmanager
     async def lifespan(_: "FastMCP[Any]") -> AsyncIterator[dict[str, Any]]:

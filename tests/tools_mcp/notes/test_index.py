@@ -1,8 +1,11 @@
 import os
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tools_mcp.errors import StoreBusyError
 from tools_mcp.notes.index import Filter, NoteIndex
 from tools_mcp.notes.vault import Vault
 
@@ -134,3 +137,61 @@ def test_two_indexes_on_one_file_agree(index: NoteIndex) -> None:
     put(index, "a", "apples")
 
     assert found(index, '"apples"') == found(other, '"apples"') == ["a"]
+
+
+class Disk(sqlite3.Connection):
+    """A connection to a file that cannot be written."""
+
+    code = sqlite3.SQLITE_FULL
+
+    def execute(self, sql: str, *rest: Any) -> sqlite3.Cursor:
+        """Fail at the first statement that would write."""
+        if sql.startswith(("BEGIN", "INSERT", "CREATE", "DELETE")):
+            error = sqlite3.OperationalError("no")
+            error.sqlite_errorcode = self.code
+            raise error
+        return super().execute(sql, *rest)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR),
+        sqlite3.SQLITE_IOERR_WRITE,
+    ],
+)
+def test_an_index_that_cannot_be_written_is_kept_in_memory(
+    index: NoteIndex, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    put(index, "a", "apples")
+    index.refresh()
+    index.close()
+    real: Any = sqlite3.connect
+
+    def connect(place: str, **options: Any) -> Any:
+        return real(place, **options, **({} if place == ":memory:" else {"factory": Disk}))
+
+    monkeypatch.setattr(Disk, "code", code)
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    assert found(index, '"apples"') == ["a"]
+    put(index, "b", "apples too")
+    assert found(index, '"apples"') == ["a", "b"]
+
+
+def test_an_index_that_is_busy_says_so(index: NoteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    index.refresh()
+    put(index, "a", "apples")
+    real: Any = sqlite3.connect
+    index.close()
+    monkeypatch.setattr(Disk, "code", sqlite3.SQLITE_BUSY)
+    monkeypatch.setattr(sqlite3, "connect", lambda place, **options: real(place, **options, factory=Disk))
+
+    with pytest.raises(StoreBusyError, match="busy; try again"):
+        index.refresh()
+
+
+def test_a_folder_without_room_for_the_index_file_is_read_all_the_same(index: NoteIndex) -> None:
+    put(index, "a", "apples")
+    homeless = NoteIndex(index.path / "nowhere" / "index.sqlite", index.vault)
+
+    assert found(homeless, '"apples"') == ["a"]
