@@ -64,7 +64,9 @@ def expand(series: Series, start: datetime, end: datetime) -> list[Any]:
             changed.setdefault(series.place(override), []).append(override)
         left_out = _left_out(series, begins, ends)
         found = _query(series, _near(series, begins)).between(begins, ends)
-        told = [_told(series, made, changed.get(series.place(made), [])) for made in found]
+        told = [_told(series, made, changed.get(series.place(made), []) if changed else []) for made in found]
+        if not left_out:
+            return told
         kept = {id(override) for override in series.overrides}
         return [one for one in told if id(one) in kept or series.place(one) not in left_out]
     except BROKEN as error:
@@ -85,12 +87,19 @@ def _told(series: Series, made: icalendar.Component, changed: Sequence[icalendar
     if source is not series.master:
         due = settled(moment(source, "RECURRENCE-ID"), series.zone)
         put(made, "RECURRENCE-ID", [start - (wall(settled(moment(source, "DTSTART"), series.zone)) - wall(due))])
-    length, counted = length_of(source, series.zone), wall(moment(made, "DTEND")) - wall(start)
+    ends = moment(made, "DTEND")
+    if _offset(start) == _offset(ends) is not None:
+        return made  # no clock changes meanwhile, so every way to count is the same
+    length, counted = length_of(source, series.zone), wall(ends) - wall(start)
     if counted != length.total:
         length = Length(clock=counted)  # an extra date may have a length of its own (VALUE=PERIOD)
     end = end_of(start, length, series.zone)
     made["DTEND"] = icalendar.vDDDTypes(end.astimezone(UTC) if isinstance(end, datetime) else end)
     return made
+
+
+def _offset(value: date) -> timedelta | None:
+    return value.utcoffset() if isinstance(value, datetime) else None
 
 
 def _left_out(series: Series, begins: datetime, ends: datetime) -> set[date]:
