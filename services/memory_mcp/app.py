@@ -50,7 +50,7 @@ def memory_service(commands: Mapping[str, str] | None = None) -> McpService:
         check=check,
         options=(Option("--store", _STORE, "ADDRESS", "postgresql://ROLE@HOST/DATABASE (else one SQLite file)"),),
         where=where,
-        commands=commands or {},
+        epilog="\n".join(["commands:", *(f"  {name:<8} {what}" for name, what in (commands or {}).items())]),
     )
 
 

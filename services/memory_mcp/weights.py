@@ -64,7 +64,7 @@ def parsed_weights(text: str | None) -> Weights:
             continue
         name, _, value = (word.strip() for word in pair.partition("="))
         changes[name] = _number(pair, known.get(name), value)
-    return replace(Weights(), **changes)  # type: ignore[arg-type] - each has the type of its field
+    return replace(Weights(), **changes)  # type: ignore[arg-type]  # each has the type of its field
 
 
 def _number(pair: str, kind: type | None, value: str) -> float:

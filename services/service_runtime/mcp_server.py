@@ -8,9 +8,9 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ class McpService:
     `name` is the server's and its folder's in the home (`memory`), `command` what a person types (`memory-mcp`).
     `build` opens the store and defines the tools; the server's lifespan closes the store. `check` opens the store,
     returns one sentence about it and closes it. `where` returns where the data is, when it is not that folder.
-    `commands` are what the entry point does instead of serving, for the help.
+    `epilog` ends the help: what the entry point does instead of serving.
     """
 
     name: str
@@ -51,7 +51,7 @@ class McpService:
     check: Callable[[Settings], str]
     options: Sequence[Option] = ()
     where: Callable[[Settings], str] | None = None
-    commands: Mapping[str, str] = field(default_factory=dict)
+    epilog: str | None = None
 
 
 def run_service(service: McpService, argv: Sequence[str]) -> int:
@@ -141,9 +141,7 @@ def _parser(service: McpService) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=service.command,
         description=f"The {service.name} server of {_DISTRIBUTION}, for any MCP client.",
-        epilog="\n".join(["commands:", *(f"  {name:<8} {what}" for name, what in service.commands.items())])
-        if service.commands
-        else None,
+        epilog=service.epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
