@@ -15,14 +15,14 @@ from typing import Any
 
 
 class _Given:
-    """An embedder that knows the vector of each text beforehand."""
+    """An embedder that gives the vector of the request at hand."""
 
     def __init__(self) -> None:
-        self.vectors: dict[str, list[float]] = {}
+        self.vector: list[float] = []
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        del memory_action
-        return self.vectors[text]
+        del text, memory_action
+        return self.vector
 
     def embed_batch(self, texts: list[str], memory_action: str = "add") -> list[list[float]]:
         return [self.embed(text, memory_action) for text in texts]
@@ -59,7 +59,7 @@ def _done(memory: Any, given: _Given, request: dict[str, Any]) -> dict[str, Any]
         names = [str(uuid.uuid4()) for _ in payloads]
         memory.vector_store.insert(vectors=request["vectors"], payloads=payloads, ids=names)
         return {}
-    given.vectors[request["text"]] = request["vector"]
+    given.vector = request["vector"]
     started = time.perf_counter()
     if request["do"] == "add":
         memory.add(request["text"], user_id=user, infer=False)

@@ -5,8 +5,8 @@
 * `mem0ai` in its own process and interpreter, with local storage, no inference, and vectors handed to it ready made, so
   that no model's time counts. Its own times are taken, no pipe.
 
-`make bench-peers` installs them below `build/peers`; a peer that is not there is left out and named. basic-memory needs
-Python 3.12 and is taken in when its command is on the path.
+`make bench-peers` installs them below `build/peers`; a peer that is not there is left out and named. basic-memory is
+not measured: it needs Python 3.12, and this project runs on 3.11 too.
 """
 
 from __future__ import annotations
@@ -76,8 +76,7 @@ def print_growth(sizes: Sequence[int]) -> None:
         _print("ours, over MCP", outside, outside)
         _print_peer("server-memory, over MCP", server_memory(work), outside, "npm package server-memory")
         _print_peer("mem0, in its process", mem0(work), inside, "mem0ai")
-    if shutil.which("basic-memory") is None:
-        print("  basic-memory: left out, its command is not on the path (it needs Python 3.12)")
+    print("  basic-memory             left out: it needs Python 3.12, there is no adapter for it here")
 
 
 def _print(name: str, times: Times, ours: Times) -> None:
@@ -211,7 +210,9 @@ class Mem0:
         self._folder = tempfile.TemporaryDirectory()
         command = [str(MEM0_PYTHON), str(WORKER), self._folder.name]
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+        self._log = Path(self._folder.name) / "log"
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, text=True)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -235,7 +236,10 @@ class Mem0:
         asked, told = cast("IO[str]", self._process.stdin), cast("IO[str]", self._process.stdout)
         asked.write(json.dumps(request) + "\n")
         asked.flush()
-        answer: dict[str, Any] = json.loads(told.readline())
+        line = told.readline()
+        if not line:
+            raise RuntimeError(f"mem0 ended: {self._log.read_text()[-500:]}")
+        answer: dict[str, Any] = json.loads(line)
         return answer
 
 

@@ -313,9 +313,10 @@ def _by_mem0(data: Sequence[Conversation]) -> list[Outcome] | None:
             ids: dict[str, list[str]] = {}
             for turn in conversation.turns:
                 ids.setdefault(f"{turn.speaker}: {turn.body}", []).append(turn.id)
-            peer.bulk(list(ids), vectors(list(ids)), conversation.scope)
+            user = conversation.scope.replace(" ", "-")  # mem0 takes no space in a name
+            peer.bulk(list(ids), vectors(list(ids)), user)
             for question in conversation.questions:
-                _, found = peer.search(question.text, vectors([question.text])[0], conversation.scope)
+                _, found = peer.search(question.text, vectors([question.text])[0], user)
                 outcomes.append(Outcome(question, tuple(turn for text in found for turn in ids[text])))
     return outcomes
 
