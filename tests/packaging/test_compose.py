@@ -52,7 +52,8 @@ def test_a_server_has_its_place_in_the_image_the_hosts_configuration_and_the_sta
     configured = json.loads((ROOT / "packaging" / "compose" / "mcp.json").read_text())["mcpServers"]
     waited_for = re.search(r"for service in (.+); do\n.*healthy", (ROOT / "tests" / "stack" / "run.sh").read_text())
 
-    assert configured[server] == {"url": f"http://{server}:8931/mcp", "token_file": "/tokens/mcp"}
+    expected = {"url": f"http://{server}:8931/mcp", "token_file": "/tokens/mcp", "builtin": True}
+    assert configured[server] == expected
     assert f"/data/{server} " in (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
     assert waited_for
     assert server in waited_for[1].split()

@@ -46,6 +46,7 @@ def builtin_servers(
             command=python,
             args=(*start, *words),
             env={**environment_of(name, environment), "PROMETHEUS_HOME": str(home)},
+            builtin=True,
         )
         for name, words in _BUILTIN.items()
     )

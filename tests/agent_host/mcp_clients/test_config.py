@@ -129,3 +129,78 @@ def test_a_configured_server_takes_the_place_of_the_built_in_one() -> None:
     far = ServerConfig("memory", url="http://memory:8931/mcp")
     extra = ServerConfig("time", command="uvx")
     assert merged(builtin, (far, extra)) == (far, builtin[1], extra)
+
+
+def test_a_list_of_servers_is_read_as_well_as_an_object_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    listed = [{"name": "a", "command": "x"}, {"name": "b", "url": "https://example.org/mcp", "auth_env": "B_TOKEN"}]
+    path.write_text(json.dumps({"mcpServers": {"c": {"command": "z"}}, "servers": listed}), encoding="utf-8")
+    assert read_servers(path, {"B_TOKEN": "t"}) == (
+        ServerConfig("c", command="z"),
+        ServerConfig("a", command="x"),
+        ServerConfig("b", url="https://example.org/mcp", token="t"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("listed", "words"),
+    [
+        ([{"command": "x"}], "Entry 1 of `servers`"),
+        (["x"], "Entry 1 of `servers`"),
+        ({"a": {}}, "has no servers to read"),
+        ([{"name": "a", "command": "x"}, {"name": "a", "command": "y"}], "names the server 'a' twice"),
+    ],
+)
+def test_a_list_that_cannot_be_read_is_refused_with_the_entry(tmp_path: Path, listed: object, words: str) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"servers": listed}), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=words):
+        read_servers(path, {})
+
+
+def test_variables_in_a_server_are_filled_in_so_that_the_file_holds_no_secret(tmp_path: Path) -> None:
+    path = _write(
+        tmp_path,
+        {
+            "a": {"command": "x", "args": ["--key=${KEY}"], "env": {"TOKEN": "${KEY}!"}},
+            "b": {"url": "https://${HOST}/mcp", "headers": {"Authorization": "Bearer ${KEY}"}},
+        },
+    )
+    first, second = read_servers(path, {"KEY": "k", "HOST": "example.org"})
+    assert (first.args, first.env) == (("--key=k",), {"TOKEN": "k!"})
+    assert (second.url, second.headers) == ("https://example.org/mcp", {"Authorization": "Bearer k"})
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"command": "x", "env": {"A": "${NOT_THERE}"}}, "environment variable NOT_THERE, which is not set"),
+        ({"url": "https://a.b/mcp", "auth_env": "NOT_THERE"}, "environment variable NOT_THERE, which is not set"),
+        ({"url": "https://a.b/mcp", "auth_env": "A", "oauth": {}}, "two ways to authenticate"),
+        ({"url": "https://a.b/mcp", "oauth": {}}, "OAuth, which this host does not speak yet"),
+        ({"command": "x", "permissions": "maybe"}, "needs `permissions` as allow, ask or deny"),
+        ({"command": "x", "permissions": {"write": ["ask"]}}, "needs `permissions` as allow, ask or deny"),
+        ({"command": "x", "permissions": ["ask"]}, "needs `permissions` as allow, ask or deny"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_a_sentence_that_names_it(
+    tmp_path: Path, entry: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        read_servers(_write(tmp_path, {"far": entry}), {"A": "t"})
+
+
+def test_permissions_are_read_for_a_server_and_for_its_tools(tmp_path: Path) -> None:
+    servers = {"a": {"command": "x", "permissions": "deny"}, "b": {"command": "y", "permissions": {"read": "ask"}}}
+    first, second = read_servers(_write(tmp_path, servers), {})
+    assert (first.permissions, second.permissions) == ({"*": "deny"}, {"read": "ask"})
+
+
+def test_permissions_alone_are_about_the_built_in_server_of_that_name(tmp_path: Path) -> None:
+    configured = read_servers(_write(tmp_path, {"memory": {"permissions": {"memory_forget": "ask"}}}), {})
+    builtin = ServerConfig("memory", command="m", builtin=True)
+    assert merged((builtin,), configured) == (
+        ServerConfig("memory", command="m", builtin=True, permissions={"memory_forget": "ask"}),
+    )
+    with pytest.raises(ConfigurationError, match="a server 'memory' that is not there"):
+        merged((), configured)

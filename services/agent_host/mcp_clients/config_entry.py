@@ -1,0 +1,147 @@
+"""One server's entry in `mcp.json`; every complaint names the server and says what to write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from agent_host.errors import ConfigurationError
+from agent_host.mcp_clients.permissions import EVERY_TOOL, WORDS, Word
+from agent_host.mcp_clients.server_config import ServerConfig
+
+_NAME_CHARS: Final = 100
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True)
+class EntryReader:
+    """Reads one entry; `environ` is what `token_env` and `${NAME}` are taken from."""
+
+    path: Path
+    name: str
+    entry: Any
+    environ: Mapping[str, str]
+
+    def server(self) -> ServerConfig:
+        """Returns the entry as a server.
+
+        Raises:
+            ConfigurationError: it cannot be used as it stands.
+        """
+        if not self.name.strip() or len(self.name) > _NAME_CHARS or not self.name.isprintable():
+            raise self._error(f"needs a name of 1 to {_NAME_CHARS} printable characters")
+        if not isinstance(self.entry, dict):
+            raise self._error("must be an object with `command` or `url`")
+        if self.entry.get("disabled") is True:
+            return ServerConfig(self.name, disabled=True)
+        if not {"command", "url"} & set(self.entry) and "permissions" in self.entry:
+            return ServerConfig(self.name, permissions=self._permissions())  # for the built-in server of this name
+        if ("command" in self.entry) == ("url" in self.entry):
+            raise self._error("needs either `command` (a server to start) or `url` (a server that runs), not both")
+        if self.entry.get("type") == "sse":
+            raise self._error("uses the retired SSE transport; give its streamable HTTP address and remove `type`")
+        made = self._stdio() if "command" in self.entry else self._http()
+        return replace(made, permissions=self._permissions(), builtin=self.entry.get("builtin") is True)
+
+    def _stdio(self) -> ServerConfig:
+        args = self.entry.get("args", [])
+        if not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
+            raise self._error("needs `args` as a list of strings")
+        return ServerConfig(
+            self.name,
+            command=self._string("command"),
+            args=tuple(self._filled("args", arg) for arg in args),
+            env=self._strings("env"),
+            cwd=self._string("cwd") if "cwd" in self.entry else None,
+            startup_timeout_s=self._startup_timeout_s(),
+        )
+
+    def _http(self) -> ServerConfig:
+        url = self._filled("url", self._string("url"))
+        if not _is_web_address(url):
+            raise self._error("needs `url` as a web address, such as http://127.0.0.1:8931/mcp")
+        if "@" in urlsplit(url).netloc:
+            raise self._error("holds a name or password in its `url`; use `token_env` or `token_file`")
+        headers = self._strings("headers")
+        token = self._token()
+        if token is not None and any(name.lower() == "authorization" for name in headers):
+            raise self._error("names two ways to authenticate; keep one of `token_env`, `token_file` and the header")
+        return ServerConfig(
+            self.name, url=url, token=token, headers=headers, startup_timeout_s=self._startup_timeout_s()
+        )
+
+    def _token(self) -> str | None:
+        ways = [key for key in ("token_env", "auth_env", "token_file", "oauth") if key in self.entry]
+        if len(ways) > 1:
+            raise self._error(f"names two ways to authenticate; keep one of `{ways[0]}` and `{ways[1]}`")
+        match ways:
+            case []:
+                return None
+            case ["oauth"]:
+                raise self._error("asks for OAuth, which this host does not speak yet; give a token by `token_env`")
+            case ["token_file"]:
+                token = self._token_from_file()
+            case [key]:
+                token = self._variable(self._string(key), "its token").strip()
+        if not token or not token.isascii() or not token.isprintable() or " " in token:
+            raise self._error("has a token that is empty or holds characters no token has; write it anew")
+        return token
+
+    def _token_from_file(self) -> str:
+        file = self.path.parent / Path(self._string("token_file")).expanduser()
+        try:
+            return file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise self._error(f"takes its token from {file}, which cannot be read; create it") from error
+
+    def _permissions(self) -> Mapping[str, Word]:
+        told = self.entry.get("permissions", {})
+        words = {EVERY_TOOL: told} if isinstance(told, str) else told
+        if not isinstance(words, Mapping) or not all(word in WORDS for word in words.values()):
+            raise self._error("needs `permissions` as allow, ask or deny, or as an object of those by tool")
+        return dict(words)
+
+    def _variable(self, name: str, what: str) -> str:
+        value = self.environ.get(name, "")
+        if not value.strip():
+            raise self._error(f"takes {what} from the environment variable {name}, which is not set; set it")
+        return value
+
+    def _filled(self, key: str, text: str) -> str:
+        """Returns a text with each `${NAME}` in it replaced, as other hosts do, so that the file holds no secret."""
+        return _VARIABLE.sub(lambda found: self._variable(found[1], f"a part of its `{key}`"), text)
+
+    def _startup_timeout_s(self) -> float | None:
+        told = self.entry.get("startup_timeout_s")
+        if told is None:
+            return None
+        if isinstance(told, bool) or not isinstance(told, int | float) or not 0 < told <= 3600:  # noqa: PLR2004
+            raise self._error("needs `startup_timeout_s` as a number of seconds above 0 and up to 3600")
+        return float(told)
+
+    def _string(self, key: str) -> str:
+        value = self.entry[key]
+        if not isinstance(value, str) or not value.strip() or "\0" in value:
+            raise self._error(f"needs `{key}` as a text")
+        return value
+
+    def _strings(self, key: str) -> Mapping[str, str]:
+        value = self.entry.get(key, {})
+        if not isinstance(value, Mapping) or not all(isinstance(item, str) for item in value.values()):
+            raise self._error(f"needs `{key}` as an object of texts")
+        return {name: self._filled(key, item) for name, item in value.items()}
+
+    def _error(self, problem: str) -> ConfigurationError:
+        return ConfigurationError(f"The server {self.name!r} in {self.path} {problem}.")
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -1,0 +1,79 @@
+"""May a tool be called now? Pure: what the person said in `mcp.json`, else what the tool is and what the turn has read.
+
+The most particular word wins: of the tool, of its server, an `always` once answered, then the defaults. By default a
+tool that changes nothing is allowed, as are the writes of this product's own stores; other writes are asked about. Once
+other people's words have entered a turn, every write that nobody has spoken about is asked about, as those words may be
+what asks for it (agent.md 4.18; mcp-ecosystem, section 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
+
+Word: TypeAlias = Literal["allow", "ask", "deny"]
+Reason: TypeAlias = Literal["tool", "server", "always", "read_only", "own_store", "write", "untrusted"]
+
+WORDS: Final = get_args(Word)
+EVERY_TOOL: Final = "*"
+OWN_STORES: Final = frozenset({"memory", "calendar", "notes", "messages", "reports"})
+"""The built-in servers whose writes end in a store of this home and nowhere else."""
+_OTHERS_WORDS: Final = frozenset({"search"})
+"""The built-in server whose every answer was written by strangers."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The tool in question; `server` and `tool` as on the wire, `said` what `mcp.json` has about its server."""
+
+    server: str
+    tool: str
+    builtin: bool
+    read_only: bool
+    destructive: bool
+    said: Mapping[str, Word]
+    always: bool = False
+
+
+def permission(subject: Subject, *, after_untrusted: bool) -> tuple[Word, Reason]:
+    """Returns what holds for one call, and why."""
+    if (word := subject.said.get(subject.tool)) is not None:
+        return word, "tool"
+    word = subject.said.get(EVERY_TOOL)
+    if word is not None and not (word == "ask" and subject.always):
+        return word, "server"
+    if subject.always:
+        return "allow", "always"
+    return _by_default(subject, after_untrusted=after_untrusted)
+
+
+def _by_default(subject: Subject, *, after_untrusted: bool) -> tuple[Word, Reason]:
+    if subject.read_only:
+        return "allow", "read_only"
+    if after_untrusted:
+        return "ask", "untrusted"
+    if subject.builtin and subject.server in OWN_STORES:
+        return "allow", "own_store"
+    return "ask", "write"
+
+
+def brings_others_words(subject: Subject, structured: object) -> bool:
+    """Tells whether an answer holds words of somebody whom neither the person nor this product speaks for."""
+    if not subject.builtin or subject.server in _OTHERS_WORDS:
+        return True
+    return _is_marked(structured)
+
+
+def _is_marked(value: object) -> bool:
+    """Looks for `"untrusted": true` at any depth; without recursion, as the depth is a server's choice."""
+    waiting: list[object] = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            if one.get("untrusted") is True:
+                return True
+            waiting += cast("Mapping[str, Any]", one).values()
+        elif isinstance(one, Sequence) and not isinstance(one, str | bytes):
+            waiting += one
+    return False

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from agent_host.mcp_clients.permissions import Reason, Subject, Word, brings_others_words, permission
+
+
+def _tool(
+    server: str = "far",
+    tool: str = "write",
+    said: Mapping[str, Word] | None = None,
+    *,
+    read_only: bool = False,
+    always: bool = False,
+) -> Subject:
+    builtin = server in {"memory", "calendar", "notes", "messages", "reports", "search"}
+    return Subject(server, tool, builtin, read_only, destructive=False, said=said or {}, always=always)
+
+
+@pytest.mark.parametrize(
+    ("subject", "before", "after"),
+    [
+        (_tool(read_only=True), ("allow", "read_only"), ("allow", "read_only")),
+        (_tool("memory"), ("allow", "own_store"), ("ask", "untrusted")),
+        (_tool("calendar"), ("allow", "own_store"), ("ask", "untrusted")),
+        (_tool("notes"), ("allow", "own_store"), ("ask", "untrusted")),
+        (_tool("messages"), ("allow", "own_store"), ("ask", "untrusted")),
+        (_tool("far"), ("ask", "write"), ("ask", "untrusted")),
+        (_tool("search"), ("ask", "write"), ("ask", "untrusted")),
+    ],
+)
+def test_by_default_writes_outside_and_writes_after_others_words_are_asked_about(
+    subject: Subject, before: tuple[Word, Reason], after: tuple[Word, Reason]
+) -> None:
+    assert permission(subject, after_untrusted=False) == before
+    assert permission(subject, after_untrusted=True) == after
+
+
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [
+        (_tool(said={"*": "deny", "write": "allow"}), ("allow", "tool")),
+        (_tool(said={"*": "allow", "write": "deny"}), ("deny", "tool")),
+        (_tool(said={"write": "ask"}, always=True), ("ask", "tool")),
+        (_tool(said={"*": "deny"}, always=True), ("deny", "server")),
+        (_tool(said={"*": "ask"}, always=True), ("allow", "always")),
+        (_tool(said={"*": "ask"}, read_only=True), ("ask", "server")),
+        (_tool(said={"other": "deny"}, always=True), ("allow", "always")),
+    ],
+)
+def test_the_most_particular_word_of_the_person_wins_whatever_the_turn_has_read(
+    subject: Subject, expected: tuple[Word, Reason]
+) -> None:
+    assert permission(subject, after_untrusted=False) == expected
+    assert permission(subject, after_untrusted=True) == expected
+
+
+def test_answers_of_other_servers_and_of_the_web_hold_others_words_whatever_they_say() -> None:
+    assert brings_others_words(_tool("far"), {"untrusted": False})
+    assert brings_others_words(_tool("search"), None)
+    assert not brings_others_words(_tool("memory"), {"entries": [{"text": "tea"}]})
+
+
+def test_a_mark_counts_at_any_depth_and_no_depth_is_too_deep() -> None:
+    assert brings_others_words(_tool("memory"), {"entries": [{"text": "x"}, {"untrusted": True}]})
+    deep: object = {"untrusted": True}
+    for _ in range(5_000):
+        deep = [deep]
+    assert brings_others_words(_tool("calendar"), deep)
+    assert not brings_others_words(_tool("calendar"), {"untrusted": "True"})
