@@ -143,7 +143,8 @@ def _below(series: Sequence[Point], frame: Frame) -> list[tuple[int, str, str]]:
     labels = [_short(point.label, most) for point in series]
     room = max(2, (frame.width - frame.side - frame.end) // (_LETTER * max(map(len, labels)) + 2 * _LETTER))
     last = len(series) - 1
-    chosen = sorted({round(number * last / max(room - 1, 1)) for number in range(room)}) if last else [0]
+    step = max(1, -(-last // (room - 1)))
+    chosen = [at for at in range(0, last, step) if last - at >= step] + [last]
     is_wide = max(len(labels[0]), len(labels[last])) > _NARROW_LETTERS
     anchors = {0: "start", last: "end"} if last and is_wide else {}
     return [(at, labels[at], anchors.get(at, "middle")) for at in chosen]

@@ -23,6 +23,7 @@ def parser() -> MarkdownIt:
 
 def read_report(text: str) -> Reading:
     """Return the report in a text, from its marker to the end, and every rule of the format that it breaks."""
+    text = text.removeprefix("\ufeff")  # what some editors begin a file with
     lines = text.split("\n")
     tokens = parser().parse(text)
     markers = _markers(tokens, lines)

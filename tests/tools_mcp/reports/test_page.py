@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.pages import Page, assert_still
 from tests.tools_mcp.reports.samples import BARS, LINE, METRICS, SOURCES, fence, report
-from tools_mcp.reports.charts import FRAMES, chart_svg, short_number, ticks
+from tools_mcp.reports.charts import FRAMES, _below, chart_svg, short_number, ticks
 from tools_mcp.reports.model import Chart, Point
 from tools_mcp.reports.page import page
 from tools_mcp.reports.reading import read_report
@@ -108,3 +109,14 @@ def test_axes_have_round_numbers_that_hold_every_value(low: float, high: float, 
 def test_a_number_in_a_chart_is_short(value: float, told: str) -> None:
     assert short_number(value) == told
     assert len(told) <= 9
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 12, 13, 31, 50])
+def test_labels_under_a_line_never_stand_closer_than_there_is_room(count: int) -> None:
+    series = tuple(Point(f"2026-{number:02d}", float(number)) for number in range(1, count + 1))
+    for frame in FRAMES:
+        chosen = [at for at, _, _ in _below(series, frame)]
+        apart = (frame.width - frame.side - frame.end) / (count - 1)
+
+        assert (chosen[0], chosen[-1]) == (0, count - 1)
+        assert all((after - before) * apart >= 7 * 7 for before, after in pairwise(chosen))

@@ -229,3 +229,7 @@ def test_no_json_breaks_a_block_and_every_problem_is_one_sentence(name: str, val
     for problem in reading.problems:
         assert problem.message
         assert "\n" not in problem.message
+
+
+def test_a_mark_of_byte_order_before_the_marker_hides_no_report() -> None:
+    assert read_report("\ufeff<!-- prometheus-report v1 -->\n# T\n").report is not None
