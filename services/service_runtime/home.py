@@ -1,5 +1,6 @@
 """The home folder: where a person's data lives, one private sub-folder per service."""
 
+import contextlib
 import errno
 import os
 import re
@@ -87,11 +88,8 @@ def remove_leftovers(folder: Path, before_s: float) -> int:
     """
     removed = 0
     for entry in folder.iterdir():
-        if _LEFTOVER.fullmatch(entry.name) and not entry.is_symlink():
-            try:
-                if entry.is_file() and entry.stat().st_mtime < before_s:
-                    entry.unlink()
-                    removed += 1
-            except OSError:
-                continue
+        with contextlib.suppress(OSError):
+            if _LEFTOVER.fullmatch(entry.name) and not entry.is_symlink() and entry.stat().st_mtime < before_s:
+                entry.unlink()
+                removed += 1
     return removed

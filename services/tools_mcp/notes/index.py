@@ -16,14 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from tools_mcp.errors import NotFoundError, StoreBusyError, ToolsError
+from tools_mcp.errors import InvalidInputError, NotFoundError, StoreBusyError
 from tools_mcp.notes.links import Name, links_of, names_of, sought
 from tools_mcp.notes.model import Listed, Note
+from tools_mcp.notes.names import NoteId, explains
 from tools_mcp.notes.queries import indexed
 from tools_mcp.notes.vault import Vault
 from tools_mcp.texts import folded
 
-_VERSION = 3
+_VERSION = 4
 _FRESH_NS = 2_000_000_000  # the coarsest clock among file systems ticks every two seconds
 _SCHEMA = (
     "DROP TABLE IF EXISTS notes",
@@ -32,7 +33,7 @@ _SCHEMA = (
     "DROP TABLE IF EXISTS links",
     (
         "CREATE TABLE notes (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL,"
-        " folded TEXT NOT NULL, folder TEXT NOT NULL, tags TEXT NOT NULL,"
+        " folded TEXT NOT NULL, file TEXT NOT NULL, folder TEXT NOT NULL, tags TEXT NOT NULL,"
         " tag_words TEXT NOT NULL, modified INTEGER NOT NULL,"
         " stamp TEXT NOT NULL, hash TEXT NOT NULL)"
     ),
@@ -43,6 +44,7 @@ _SCHEMA = (
     "CREATE INDEX links_name ON links (name)",
     "CREATE INDEX links_note ON links (note)",
     "CREATE INDEX notes_folded ON notes (folded)",
+    "CREATE INDEX notes_file ON notes (file)",
     "CREATE INDEX notes_modified ON notes (modified)",
     "CREATE VIRTUAL TABLE texts USING fts5 (title, tags, body, tokenize = 'porter unicode61 remove_diacritics 2')",
 )
@@ -76,6 +78,8 @@ class NoteIndex:
     path: Path
     vault: Vault
     now_ns: Callable[[], int] = time.time_ns
+    unnamed: tuple[str, ...] = ()
+    """Files that were not taken up at the last look because of their names."""
     _connection: sqlite3.Connection | None = field(default=None, repr=False)
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -112,8 +116,16 @@ class NoteIndex:
 
     def titled(self, title: str, folder: str | None) -> list[str]:
         """Return the ids of the notes with this title, letter case aside; in one folder only when it is given."""
-        sql = "SELECT id, title, tags, modified FROM notes WHERE folded = ? AND (? IS NULL OR folder = ?) ORDER BY id"
-        return [found.id for found in self._rows(sql, [folded(title), folder, folder])]
+        return self._called("folded", title, folder)
+
+    def filed(self, name: str, folder: str | None) -> list[str]:
+        """Return the ids of the notes whose file has this name and whose title is another one."""
+        return self._called("file", name, folder)
+
+    def _called(self, column: str, name: str, folder: str | None) -> list[str]:
+        sql = f"SELECT id FROM notes WHERE {column} = ? AND (? IS NULL OR folder = ?) ORDER BY id"  # noqa: S608 - constants
+        values = [folded(name), folder, folder]
+        return [row[0] for row in self._with(lambda connection: connection.execute(sql, values).fetchall())]
 
     def names(self, names: Collection[str]) -> list[Name]:
         """Return every note that has one of these (folded) names."""
@@ -177,7 +189,9 @@ class NoteIndex:
 
     def _refresh(self, connection: sqlite3.Connection) -> int:
         known = {row[0]: row[1:] for row in connection.execute("SELECT id, stamp, hash FROM notes")}
-        found = {note_id: " ".join(map(str, stamp)) for note_id, stamp in self.vault.scan()}
+        files = self.vault.files()
+        self.unnamed = files.unnamed
+        found = {note_id: " ".join(map(str, stamp)) for note_id, stamp in files.notes.items()}
         gone = known.keys() - found.keys()
         changed = [note_id for note_id, stamp in found.items() if known.get(note_id, ("",))[0] != stamp]
         if gone or changed:
@@ -193,12 +207,10 @@ class NoteIndex:
         fresh = self.now_ns() - modified_ns < _FRESH_NS
         mark = f"{stamp} fresh" if fresh else stamp
         try:
-            note = self.vault.read(note_id)
-        except NotFoundError:
+            note = self.vault.find(note_id)
+        except (NotFoundError, InvalidInputError):  # gone, or a link now
             _forget(connection, note_id)
             return
-        except ToolsError:  # too large or no text: listed by its name, so that it does not vanish
-            note = Note(note_id, note_id.rpartition("/")[2], "", (), "", "", "", modified_ns // 1_000_000)
         if known_hash and note.content_hash == known_hash:  # touched, or copied over itself
             update = "UPDATE notes SET stamp = ?, modified = ? WHERE id = ?"
             connection.execute(update, (mark, note.modified_at_ms, note_id))
@@ -225,12 +237,12 @@ def _kind(error: sqlite3.Error) -> int:
 def _insert(connection: sqlite3.Connection, note: Note, stamp: str) -> None:
     tags = f" {' '.join(note.all_tags)} ".casefold()
     row = (
-        *(note.id, note.title, folded(note.title), note.folder, json.dumps(note.all_tags), tags),
+        *(note.id, note.title, folded(note.title), _other_name(note), note.folder, json.dumps(note.all_tags), tags),
         *(note.modified_at_ms, stamp, note.content_hash),
     )
     insert = (
-        "INSERT INTO notes (id, title, folded, folder, tags, tag_words, modified, stamp, hash)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO notes (id, title, folded, file, folder, tags, tag_words, modified, stamp, hash)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     )
     key = connection.execute(insert, row).lastrowid
     names = [(key, name.name, name.kind) for name in names_of(note.id, note.title, note.aliases)]
@@ -242,6 +254,12 @@ def _insert(connection: sqlite3.Connection, note: Note, stamp: str) -> None:
         "INSERT INTO texts (rowid, title, tags, body) VALUES (?, ?, ?, ?)",
         (key, indexed(called), indexed(tags), indexed(note.body)),
     )
+
+
+def _other_name(note: Note) -> str:
+    """Return what a note's file is called, when its title does not say so: somebody renamed the file."""
+    stem = NoteId.read(note.id).stem
+    return "" if explains(note.title, stem) else folded(stem)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

@@ -1,5 +1,6 @@
 """Looking at notes: reading, searching, listing, and what links where."""
 
+import posixpath
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,6 +9,7 @@ from tools_mcp.notes import markdown
 from tools_mcp.notes.index import Filter, NoteIndex
 from tools_mcp.notes.links import ALIAS, Names, links_of, names_of, sought
 from tools_mcp.notes.model import Listed, Note
+from tools_mcp.notes.names import NoteId
 from tools_mcp.notes.queries import passage, read_query
 from tools_mcp.notes.vault import Vault
 from tools_mcp.texts import folded, shown
@@ -58,13 +60,18 @@ class NoteReader:
         if not title:
             raise InvalidInputError("Neither id nor title was given; send one of them.")
         self.index.refresh()
-        called = self.index.titled(title, None)
-        if not called:
-            called = sorted(name.note_id for name in self.index.names({folded(title)}) if name.kind == ALIAS)
-        found = self.only(called, title)
+        found = self.only(self.called(title, None), title, "send one of these ids")
         if found is None:
             raise NotFoundError(f"No note has the title {shown(title)}; look for it with notes_search.")
         return self.vault.read(found)
+
+    def called(self, title: str, folder: str | None, *, with_aliases: bool = True) -> list[str]:
+        """Return the ids of the notes that a title means: by title, else by file name, else by alias."""
+        found = self.index.titled(title, folder) or self.index.filed(title, folder)
+        if found or not with_aliases:
+            return found
+        named = [NoteId.read(name.note_id) for name in self.index.names({folded(title)}) if name.kind == ALIAS]
+        return sorted(str(place) for place in named if folder is None or "/".join(place.folder) == folder)
 
     def search(
         self, query: str, chosen: Filter, limit: int, offset: int
@@ -101,9 +108,12 @@ class NoteReader:
         names = Names.of(self.index.names(own | sought(outgoing) | sought(link for _, link in incoming)))
         found = {link.target: names.resolve(link, note.id) for link in outgoing}
         back = (source.id for source, link in incoming if source and names.resolve(link, source.id) == note.id)
+        missing = [target for target, note_id in found.items() if note_id is None]
+        files = [target for target in missing if posixpath.splitext(target)[1]]
+        attached = self.vault.attached(files, note.folder) if files else set()
         return Surroundings(
             links=tuple(dict.fromkeys(note_id for note_id in found.values() if note_id)),
-            missing=tuple(target for target, note_id in found.items() if note_id is None),
+            missing=tuple(target for target in missing if target not in attached),
             backlinks=tuple(dict.fromkeys(back)),
             has_more=len(linking) > MOST_SOURCES,
         )
@@ -111,8 +121,8 @@ class NoteReader:
     def trashed(self, limit: int, after: tuple[int, str] | None) -> list[Listed]:
         """Return the notes in the trash, last modified first, those after a position as in `newest`."""
         found = [
-            Listed(note_id, note_id.rpartition("/")[2], (), stamp[0] // 1_000_000)
-            for note_id, stamp in self.vault.scan_trash()
+            Listed(note_id, NoteId.read(note_id).stem, (), stamp[0] // 1_000_000)
+            for note_id, stamp in self.vault.trashed().notes.items()
         ]
 
         def place(modified_at_ms: int, note_id: str) -> tuple[int, str]:
@@ -121,15 +131,15 @@ class NoteReader:
         ordered = sorted(found, key=lambda one: place(one.modified_at_ms, one.id))
         return [one for one in ordered if not after or place(one.modified_at_ms, one.id) > place(*after)][:limit]
 
-    def only(self, ids: list[str], title: str) -> str | None:
-        """Return the one id in a list, or none when it is empty.
+    def only(self, ids: list[str], title: str, advice: str) -> str | None:
+        """Return the one id in a list, or none when it is empty; `advice` is what to do when there are several.
 
         Raises:
             ConflictError: There are several.
         """
         if len(ids) > 1:
             listed = ", ".join(shown(note_id) for note_id in ids[:_MOST_LISTED])
-            raise ConflictError(f"{len(ids)} notes have the title {shown(title)}; send one of these ids: {listed}.")
+            raise ConflictError(f"{len(ids)} notes have the title {shown(title)}; {advice}: {listed}.")
         return ids[0] if ids else None
 
     def _passage(self, note_id: str, words: tuple[str, ...]) -> str:

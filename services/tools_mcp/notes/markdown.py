@@ -35,7 +35,7 @@ class Link:
         """Return what to write for another target; none when such a link cannot name it."""
         if self.is_wiki:
             return None if _NOT_IN_WIKI.search(note_id) else note_id
-        return quote(f"{note_id}.md")
+        return quote(note_id if note_id.lower().endswith(".md") else f"{note_id}.md")
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,9 @@ class Note:
     aliases: tuple[str, ...] = ()
     inline_tags: tuple[str, ...] = ()
     """Those written as `#tag` in the body; `tags` are those of the front matter."""
+    size_bytes: int = 0
+    unreadable: str = ""
+    """Why the text could not be read: the end of a sentence about the note."""
 
     @property
     def all_tags(self) -> tuple[str, ...]:
@@ -75,6 +78,7 @@ class NoteList(BaseModel):
     notes: list[NoteRow]
     next_cursor: str | None = None
     matched: Literal["all", "any"] | None = Field(default=None, description="whether all words matched, or only some")
+    unnamed: int | None = Field(default=None, description="files that are not listed because of their names")
 
 
 class NoteText(BaseModel):

@@ -20,12 +20,13 @@ from tools_mcp.notes.index import NoteIndex
 from tools_mcp.notes.looking import NoteReader
 from tools_mcp.notes.model import Mode, Note, NoteAnswer, Status, each_once
 from tools_mcp.notes.moving import Mover, Plan
-from tools_mcp.notes.names import TRASH, file_stem, folder_parts
+from tools_mcp.notes.names import TRASH, NoteId, file_stem
 from tools_mcp.notes.requests import Intent, RequestLog
 from tools_mcp.notes.vault import STATE, Vault
 from tools_mcp.texts import one_line, shown
 
 TITLE_CHARACTERS = 300
+_MOST_UNNAMED = 20
 _LEFTOVER_S = 3600
 """How old a temporary file is when no writer can still need it."""
 
@@ -129,7 +130,7 @@ class Notebook(NoteReader):
             ConflictError: The folder has a note with the title, or the note is not what `expected_hash` says.
         """
         renamed = None if title is None else one_line(title, "title", TITLE_CHARACTERS)
-        parts = None if folder is None else folder_parts(folder)
+        parts = None if folder is None else self.vault.folder(folder)
         if renamed == "":
             raise InvalidInputError("title is empty; send a few words that name the note, or leave it out.")
         if renamed is None and parts is None and not note_id.startswith(f"{TRASH}/"):
@@ -137,7 +138,7 @@ class Notebook(NoteReader):
         arguments = {"id": note_id, "folder": folder, "title": title, "hash": expected_hash}
 
         def moved() -> _Step:
-            note = self.vault.read(note_id)
+            note = self.vault.find(note_id)
             _check_hash(note, expected_hash)
             return self._moved(note, parts, renamed)
 
@@ -153,13 +154,13 @@ class Notebook(NoteReader):
         """
 
         def deleted() -> _Step:
-            note = self.vault.read(note_id)
+            note = self.vault.find(note_id)
             _check_hash(note, expected_hash)
             if note.id.startswith(f"{TRASH}/"):
                 raise InvalidInputError(f"The note {shown(note.id)} is in the trash already; it stays there.")
             place = self.vault.trash_id(note.id)
             undo = f"notes_move with id {place}"
-            answer = _answer(note, "deleted", note.header + note.body).model_copy(update={"undo": undo})
+            answer = _answer(note, "deleted").model_copy(update={"undo": undo})
             return _Step(note.id, note.content_hash, answer, lambda: self._thrown_away(note.id, place))
 
         return self._do("delete", {"id": note_id, "hash": expected_hash}, key, deleted)
@@ -186,9 +187,10 @@ class Notebook(NoteReader):
 
     def _written(self, fields: WriteFields, title: str, tags: tuple[str, ...]) -> _Step:
         self.index.refresh()
-        parts = folder_parts(fields.folder)
+        parts = self.vault.folder(fields.folder)
         folder = None if fields.folder is None and fields.mode != "create" else "/".join(parts)
-        found = self.only(self.index.titled(title, folder), title)
+        advice = "send the folder of the one you mean, or change it by its id with notes_edit"
+        found = self.only(self.called(title, folder, with_aliases=fields.mode != "create"), title, advice)
         if found is None:
             if fields.expected_hash:
                 raise NotFoundError(f"No note has the title {shown(title)}; leave expected_hash out to create it.")
@@ -204,7 +206,7 @@ class Notebook(NoteReader):
                     f"A note with the title {shown(title)} is there already, id {shown(note.id)}; send mode append or "
                     "replace to change it, or another title."
                 )
-            return _Step(note.id, note.content_hash, _answer(note, "exists", note.header + note.body), None)
+            return _Step(note.id, note.content_hash, _answer(note, "exists"), None)
         body = fields.body if fields.mode == "replace" else _joined(note.body, fields.body)
         header = with_tags(note.header, tags) if tags and tags != note.tags else note.header
         status: Status = "replaced" if fields.mode == "replace" else "appended"
@@ -234,18 +236,19 @@ class Notebook(NoteReader):
                 f"A note with the title {shown(title)} is in this folder already, id {shown(others[0])}; send another "
                 "folder or title."
             )
-        stem = note.id.rpartition("/")[2]
+        stem = NoteId.read(note.id).stem
         if renamed is not None or (is_back and re.fullmatch(rf"{re.escape(file_stem(title))} \d+", stem)):
             stem = file_stem(title)
-        is_told = renamed is not None and (split(note.header).title or stem != title)
+        is_told = renamed is not None and not note.unreadable and (split(note.header).title or stem != title)
         header = with_title(note.header, title) if is_told else note.header
         new_id = self.vault.free_id(tuple(folder.split("/")) if folder else (), stem, but=note.id)
         plan = self.mover.plan(note, new_id, header, title)
         status: Status = "restored" if is_back else "moved"
-        text = next((edit.text for edit in plan.edits if edit.note_id == new_id), note.header + note.body)
         if new_id == note.id and not plan.edits:
-            return _Step(note.id, note.content_hash, _answer(note, "unchanged", text), None)
-        told = _answer_for(new_id, title, note.all_tags, status, text)
+            return _Step(note.id, note.content_hash, _answer(note, "unchanged"), None)
+        told = _answer(note, status).model_copy(update={"id": new_id, "title": title})
+        if plan.own:
+            told = _answer_for(new_id, title, note.all_tags, status, plan.own[0].text)
         undo = f"notes_move with id {new_id}, folder {note.folder or '/'} and title {note.title}"
         more = {"links_updated": sum(edit.links for edit in plan.edits), "undo": None if is_back else undo}
         return _Step(note.id, note.content_hash, told.model_copy(update=more), lambda: self._carried_out(plan))
@@ -294,13 +297,27 @@ def check(settings: Settings) -> str:
     """
     notebook = open_notebook(settings.home.folder("notes", for_reading=True), settings.zone())
     try:
-        return f"notes: {notebook.index.refresh()} notes"
+        told = f"notes: {notebook.index.refresh()} notes"
+        if unnamed := notebook.index.unnamed:
+            more = ", …" if len(unnamed) > _MOST_UNNAMED else ""
+            told += (
+                f"; {len(unnamed)} files are left out because of their names, rename them without backslashes and "
+                f"control characters: {', '.join(map(shown, unnamed[:_MOST_UNNAMED]))}{more}"
+            )
+        return told
     finally:
         notebook.index.close()
 
 
-def _answer(note: Note, status: Status, text: str) -> NoteAnswer:
-    return _answer_for(note.id, note.title, note.all_tags, status, text)
+def _answer(note: Note, status: Status) -> NoteAnswer:
+    return NoteAnswer(
+        status=status,
+        id=note.id,
+        title=note.title,
+        tags=list(note.all_tags),
+        content_hash=note.content_hash,
+        size_bytes=note.size_bytes,
+    )
 
 
 def _answer_for(note_id: str, title: str, tags: Sequence[str], status: Status, text: str) -> NoteAnswer:

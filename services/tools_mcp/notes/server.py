@@ -12,18 +12,19 @@ from pydantic import BeforeValidator, Field
 from service_runtime.mcp_server import new_server
 from service_runtime.settings import Settings
 from service_runtime.tool_arguments import NUMBER, OptionalText, OptionalTextList, Text
-from tools_mcp.arguments import Cursor, Id, Key, Limit
+from tools_mcp.arguments import Cursor, Key, Limit
 from tools_mcp.errors import ConflictError
 from tools_mcp.notes.index import Filter
 from tools_mcp.notes.looking import section_of
 from tools_mcp.notes.model import Mode, NoteAnswer, NoteList, NoteText
-from tools_mcp.notes.names import TRASH, folder_parts
+from tools_mcp.notes.names import TRASH
 from tools_mcp.notes.notebook import Notebook, WriteFields, open_notebook
 from tools_mcp.notes.wording import answer_text, list_text, read_answer, row, text_part
 from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page
 from tools_mcp.tool_definition import Kind, add_tool, answer
 
 _INSTRUCTIONS = "The person's notes, kept as Markdown files. An id is the file's path without .md."
+_Id = Annotated[str, Field(min_length=1, max_length=1000)]
 _Title = Annotated[str, Field(min_length=1, max_length=300)]
 _NewTitle = Annotated[str | None, Field(max_length=300)]
 _Section = Annotated[Annotated[str, Field(max_length=300)] | None, Field(description="A heading")]
@@ -118,7 +119,7 @@ class NoteTools:
         """Search notes by words; text in double quotes is one phrase."""
         count = clamp(limit, 10, 50)
         (offset,) = decode_cursor(cursor, "matches", (int,)) if cursor else (0,)
-        matches, matched = self.notebook.search(query, _filter(folder, tags), count + 1, max(0, offset))
+        matches, matched = self.notebook.search(query, self._filter(folder, tags), count + 1, max(0, offset))
         rows = [row(match.listed, match.snippet) for match in matches]
         page = first_page(rows, count, lambda one: len(one.model_dump_json().encode()))
         following = encode_cursor("matches", offset + len(page)) if len(page) < len(rows) else None
@@ -139,17 +140,18 @@ class NoteTools:
         if folder == TRASH:
             listed = self.notebook.trashed(count + 1, after)
         else:
-            listed = self.notebook.newest(_filter(folder, tags), count + 1, after)
+            listed = self.notebook.newest(self._filter(folder, tags), count + 1, after)
         page = first_page(listed, count, lambda one: len(row(one).model_dump_json().encode()))
         last = page[-1] if len(page) < len(listed) else None
         following = encode_cursor("notes", last.modified_at_ms, last.id) if last else None
-        model = NoteList(notes=[row(one) for one in page], next_cursor=following)
+        unnamed = None if cursor else len(self.notebook.index.unnamed) or None
+        model = NoteList(notes=[row(one) for one in page], next_cursor=following, unnamed=unnamed)
         return answer(model, list_text(model))
 
     def edit(
         self,
         *,
-        id: Id,  # noqa: A002 - the argument's public name
+        id: _Id,  # noqa: A002 - the argument's public name
         find: _Piece,
         replace: _Replacement,
         expected_count: _Count = None,
@@ -164,7 +166,7 @@ class NoteTools:
     def move(
         self,
         *,
-        id: Id,  # noqa: A002 - the argument's public name
+        id: _Id,  # noqa: A002 - the argument's public name
         folder: OptionalText = None,
         title: _NewTitle = None,
         expected_hash: _Hash = None,
@@ -176,16 +178,15 @@ class NoteTools:
     def delete(
         self,
         *,
-        id: Id,  # noqa: A002 - the argument's public name
+        id: _Id,  # noqa: A002 - the argument's public name
         expected_hash: _Hash = None,
         idempotency_key: Key = None,
     ) -> ToolResult:
         """Move a note to .trash; notes_move brings it back."""
         return _answer(self.notebook.delete(id, expected_hash=expected_hash, key=idempotency_key))
 
-
-def _filter(folder: str | None, tags: tuple[str, ...]) -> Filter:
-    return Filter("/".join(folder_parts(folder)), tuple(tag.lstrip("#") for tag in tags))
+    def _filter(self, folder: str | None, tags: tuple[str, ...]) -> Filter:
+        return Filter("/".join(self.notebook.vault.folder(folder)), tuple(tag.lstrip("#") for tag in tags))
 
 
 def _answer(model: NoteAnswer) -> ToolResult:

@@ -6,7 +6,8 @@ Hidden files and folders (`.obsidian`, `.trash`, our own state) and symbolic lin
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,8 +18,17 @@ from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError
 from tools_mcp.notes import markdown
 from tools_mcp.notes.frontmatter import split
 from tools_mcp.notes.model import Note
-from tools_mcp.notes.names import TRASH, file_stem, id_parts
-from tools_mcp.texts import shown
+from tools_mcp.notes.names import (
+    FILE_BYTES,
+    MOST_CHARACTERS,
+    SUFFIX,
+    TRASH,
+    NoteId,
+    file_stem,
+    folder_parts,
+    is_note,
+)
+from tools_mcp.texts import folded, shown
 
 MOST_BYTES = 1_000_000
 """The largest note that is read or written."""
@@ -35,27 +45,55 @@ class Vault:
 
     root: Path
 
-    def scan(self) -> Iterator[tuple[str, Stamp]]:
-        """Yield each note's id with modification time (ns), size, inode and change time (ns).
+    def files(self) -> "Files":
+        """Return every note with modification time (ns), size, inode and change time (ns), and what cannot be one.
 
-        The last one changes although a program sets the modification time back, as some that synchronise files do.
+        The last time changes although a program sets the modification time back, as some that synchronise files do.
 
         Raises:
             StoreError: The folder cannot be read.
         """
         with as_store_error("notes", "read"):
-            yield from _scan(self.root, "")
+            return _files(self.root, "")
 
-    def scan_trash(self) -> Iterator[tuple[str, Stamp]]:
-        """Yield the deleted notes in the same way.
+    def trashed(self) -> "Files":
+        """Return the deleted notes in the same way.
 
         Raises:
             StoreError: The folder cannot be read.
         """
         trash = self.root / TRASH
         with as_store_error("notes", "read"):
-            if trash.is_dir() and not trash.is_symlink():
-                yield from _scan(trash, f"{TRASH}/")
+            return _files(trash, f"{TRASH}/") if trash.is_dir() and not trash.is_symlink() else Files({}, ())
+
+    def attached(self, targets: Collection[str], folder: str) -> set[str]:
+        """Return those targets of links in a folder that are other files: by their path, or by their name anywhere.
+
+        Raises:
+            StoreError: The folder cannot be read.
+        """
+        wanted = {target: folded(target.lstrip("/")) for target in targets}
+        names = {whole.rpartition("/")[2] for whole in wanted.values()}
+        found = set[str]()
+        with as_store_error("notes", "read"):
+            for place, inside, files in os.walk(self.root):
+                inside[:] = [name for name in inside if not name.startswith(".")]
+                prefix = Path(place).relative_to(self.root).as_posix()
+                paths = [folded(posixpath.join(prefix, name)) for name in files if folded(name) in names]
+                for target, whole in wanted.items():
+                    near = folded(posixpath.normpath(posixpath.join(folder, target)))
+                    if any(path.removeprefix("./") == near or f"/{path}".endswith(f"/{whole}") for path in paths):
+                        found.add(target)
+        return found
+
+    def folder(self, folder: str | None) -> tuple[str, ...]:
+        """Return the parts of a folder argument as they are on disk, or as they will be.
+
+        Raises:
+            InvalidInputError: It would lead out of the vault or is hidden.
+        """
+        with as_store_error("notes", "read"):
+            return folder_parts(folder, lambda parts: self.root.joinpath(*parts).is_dir())
 
     def read(self, note_id: str) -> Note:
         """Return a note.
@@ -65,33 +103,44 @@ class Vault:
             NotFoundError: There is no such note.
             StoreError: The file cannot be read.
         """
-        path = self._path(note_id)
-        data = self._bytes(path)
-        if data is None:
-            raise NotFoundError(f"No note has the id {shown(note_id)}; take the id from notes_search or notes_list.")
-        if len(data) > MOST_BYTES:
-            raise InvalidInputError(f"The note {shown(note_id)} has more than {MOST_BYTES} bytes; split it first.")
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            raise InvalidInputError(f"The note {shown(note_id)} is not UTF-8 text; save it as UTF-8 first.") from error
-        parts = split(text)
-        plain = "/".join(id_parts(note_id))
-        title = parts.title or plain.rpartition("/")[2]
+        note = self.find(note_id)
+        if note.unreadable:
+            raise InvalidInputError(f"The note {shown(note_id)} {note.unreadable}.")
+        return note
+
+    def find(self, note_id: str) -> Note:
+        """Return a note; one that is too large or no text without its text, and `unreadable` says why.
+
+        Raises:
+            InvalidInputError: The id leads out of the vault.
+            NotFoundError: There is no such note.
+            StoreError: The file cannot be read.
+        """
+        place = NoteId.read(note_id)
+        path = self._path(place)
         with as_store_error("notes", "read"):
-            modified_at_ms = path.stat().st_mtime_ns // 1_000_000
-        digest = hashlib.sha256(data).hexdigest()
+            if not path.is_file():
+                raise NotFoundError(
+                    f"No note has the id {shown(note_id)}; take the id from notes_search or notes_list."
+                )
+            facts = path.stat()
+            data = path.read_bytes() if facts.st_size <= MOST_BYTES else None
+            digest = _digest(path) if data is None else hashlib.sha256(data).hexdigest()
+        text, why = _text(data)
+        parts = split(text)
         return Note(
-            id=plain,
-            title=title,
+            id=str(place),
+            title=parts.title or place.stem,
             body=parts.body,
             tags=parts.tags,
             created=parts.created,
             header=parts.header,
             content_hash=digest,
-            modified_at_ms=modified_at_ms,
+            modified_at_ms=facts.st_mtime_ns // 1_000_000,
             aliases=parts.aliases,
             inline_tags=markdown.tags(parts.body),
+            size_bytes=facts.st_size if data is None else len(data),
+            unreadable=why,
         )
 
     def look(self, note_id: str) -> Note | None:
@@ -112,8 +161,9 @@ class Vault:
             InvalidInputError: The id leads out of the vault.
             StoreError: The file cannot be read.
         """
-        data = self._bytes(self._path(note_id))
-        return None if data is None else hashlib.sha256(data).hexdigest()
+        path = self._path(NoteId.read(note_id))
+        with as_store_error("notes", "read"):
+            return _digest(path) if path.is_file() else None
 
     def write(self, note_id: str, text: str, expected: str | None) -> str:
         """Replace a note's file and return its new hash; `expected` is the old one, none for a file that is not there.
@@ -126,12 +176,13 @@ class Vault:
             ConflictError: The file is not what was expected.
             StoreError: The file cannot be written; the old one is untouched.
         """
-        if note_id.startswith(f"{TRASH}/"):
+        place = NoteId.read(note_id)
+        if place.is_trashed:
             raise InvalidInputError(f"The note {shown(note_id)} is in the trash; bring it back with notes_move first.")
         data = text.encode()
         if len(data) > MOST_BYTES:
             raise InvalidInputError(f"The note would have {len(data)} bytes; keep it under {MOST_BYTES}.")
-        path = self._path(note_id)
+        path = self._path(place)
 
         def unchanged() -> None:
             if self.hash_of(note_id) != expected:
@@ -151,7 +202,7 @@ class Vault:
             ConflictError: Another file is there.
             StoreError: The file cannot be moved.
         """
-        source, target = self._path(old), self._path(new)
+        source, target = self._path(NoteId.read(old)), self._path(NoteId.read(new))
         with as_store_error("notes", "written"):
             self._make_folders(target.parent)
             if target.exists() and not target.samefile(source):
@@ -182,10 +233,11 @@ class Vault:
         parent = self._checked(folder)
         with as_store_error("notes", "read"):
             taken = {entry.name.casefold() for entry in parent.iterdir()} if parent.is_dir() else set()
-        if but.rpartition("/")[0] == "/".join(folder):
-            taken.discard(f"{but.rpartition('/')[2]}.md".casefold())
-        names = (f"{stem}{_number(number)}" for number in range(1, 10_000))
-        return "/".join([*folder, next(name for name in names if f"{name}.md".casefold() not in taken)])
+        if but and (leaving := NoteId.read(but)).folder == folder:
+            taken.discard(leaving.file.casefold())
+        files = (_numbered(stem, number) for number in range(1, 10_000))
+        free = next(file for file in files if file.casefold() not in taken)
+        return str(NoteId.read("/".join((*folder, free))))
 
     def new_id(self, folder: tuple[str, ...], title: str) -> str:
         """Return an unused id for a title."""
@@ -193,15 +245,15 @@ class Vault:
 
     def trash_id(self, note_id: str) -> str:
         """Return an unused id in the trash, in the same folder there."""
-        *folder, stem = id_parts(note_id)
-        return self.free_id((TRASH, *folder), stem)
+        place = NoteId.read(note_id)
+        return self.free_id((TRASH, *place.folder), place.stem)
 
-    def _path(self, note_id: str) -> Path:
-        *folder, stem = id_parts(note_id)
-        path = self._checked(tuple(folder)) / f"{stem}.md"
+    def _path(self, place: NoteId) -> Path:
+        path = self._checked(place.folder) / place.file
         with as_store_error("notes", "read"):
             if path.is_symlink():
-                raise InvalidInputError(f"{shown(note_id)} leads through a link, and notes stay inside their folder.")
+                told = shown(str(place))
+                raise InvalidInputError(f"{told} leads through a link, and notes stay inside their folder.")
         return path
 
     def _checked(self, folder: tuple[str, ...]) -> Path:
@@ -217,38 +269,64 @@ class Vault:
                     raise InvalidInputError(f"{told} is a file, so no note can be below it; send another folder.")
         return place
 
-    def _bytes(self, path: Path) -> bytes | None:
-        with as_store_error("notes", "read"):
-            return path.read_bytes() if path.is_file() else None
-
     def _make_folders(self, folder: Path) -> None:
         missing = [place for place in (folder, *folder.parents) if not place.exists()]
         for place in reversed(missing):
             place.mkdir(mode=0o700, exist_ok=True)
 
 
-def _number(number: int) -> str:
-    """Return what tells files of the same name apart: nothing for the first one, then ` 2`, ` 3` and so on."""
-    return f" {number}" if number > 1 else ""
+@dataclass(frozen=True)
+class Files:
+    """What is in the vault: notes by id, and the paths of Markdown files whose names no id can have."""
+
+    notes: Mapping[str, Stamp]
+    unnamed: tuple[str, ...]
 
 
-def _scan(folder: Path, prefix: str) -> Iterator[tuple[str, Stamp]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith(".") or entry.is_symlink():
-                continue
-            if entry.is_dir():
-                yield from _scan(Path(entry.path), f"{prefix}{entry.name}/")
-            elif entry.name.endswith(".md") and _is_id(note_id := f"{prefix}{entry.name[: -len('.md')]}"):
-                with contextlib.suppress(FileNotFoundError):  # gone since the folder was read
-                    facts = entry.stat()
-                    yield note_id, (facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_ctime_ns)
+def _numbered(stem: str, number: int) -> str:
+    """Return a file's name; a number from the second one on tells files of the same name apart."""
+    end = f" {number}{SUFFIX}" if number > 1 else SUFFIX
+    return stem.encode()[: FILE_BYTES - len(end)].decode(errors="ignore") + end
+
+
+def _files(top: Path, prefix: str) -> Files:
+    notes, unnamed, folders = dict[str, Stamp](), list[str](), [(str(top), prefix)]
+    while folders:
+        folder, prefix = folders.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                path = prefix + entry.name
+                if entry.name.startswith(".") or entry.is_symlink():
+                    continue
+                if entry.is_dir() and len(path) <= MOST_CHARACTERS:
+                    folders.append((entry.path, f"{path}/"))
+                elif entry.is_dir() or (is_note(entry.name) and _id_of(path) is None):
+                    unnamed.append(path)
+                elif note_id := is_note(entry.name) and _id_of(path):
+                    with contextlib.suppress(FileNotFoundError):  # gone since the folder was read
+                        facts = entry.stat()
+                        notes[note_id] = (facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_ctime_ns)
+    return Files(notes, tuple(sorted(unnamed)))
 
 
 @lru_cache(maxsize=20_000)  # every look at the vault asks it of every file
-def _is_id(text: str) -> bool:
+def _id_of(path: str) -> str | None:
     try:
-        id_parts(text)
+        return str(NoteId.read(path))
     except InvalidInputError:
-        return False
-    return True
+        return None
+
+
+def _text(data: bytes | None) -> tuple[str, str]:
+    """Return a note's text, or none and why it cannot be read."""
+    if data is None:
+        return "", f"has more than {MOST_BYTES} bytes; split it first"
+    try:
+        return data.decode(), ""
+    except UnicodeDecodeError:
+        return "", "is not UTF-8 text; save it as UTF-8 first"
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -37,6 +37,11 @@ def list_text(model: NoteList) -> str:
         lines.insert(0, "No note has all of these words; these have some of them.")
     if model.next_cursor:
         lines.append("There are more; ask again with next_cursor.")
+    if model.unnamed:
+        lines.append(
+            f"Left out because of backslashes or control characters in file names: {model.unnamed}; "
+            "tools-mcp notes --check names them."
+        )
     return "\n".join(lines)
 
 

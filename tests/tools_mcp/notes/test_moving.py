@@ -16,7 +16,7 @@ __all__ = ["notebook"]
 
 def texts(notebook: Notebook) -> dict[str, str]:
     """The bodies of all notes by id."""
-    return {note_id: notebook.vault.read(note_id).body for note_id, _ in notebook.vault.scan()}
+    return {note_id: notebook.vault.read(note_id).body for note_id in notebook.vault.files().notes}
 
 
 def put(notebook: Notebook, note_id: str, text: str) -> Path:

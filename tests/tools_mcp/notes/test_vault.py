@@ -94,7 +94,7 @@ def test_links_out_of_the_vault_are_neither_read_nor_written_nor_listed(vault: V
         with pytest.raises(InvalidInputError, match="leads through a link"):
             vault.write(note_id, "changed", hashlib.sha256(b"secret").hexdigest())
     assert (outside / "secret.md").read_text() == "secret"
-    assert list(vault.scan()) == []
+    assert vault.files().notes == {}
 
 
 def test_hidden_places_and_other_files_are_no_notes(vault: Vault) -> None:
@@ -102,7 +102,7 @@ def test_hidden_places_and_other_files_are_no_notes(vault: Vault) -> None:
         (vault.root / name).parent.mkdir(parents=True, exist_ok=True)
         (vault.root / name).write_text("x")
 
-    assert sorted(note_id for note_id, _ in vault.scan()) == ["a/good", "top"]
+    assert sorted(note_id for note_id in vault.files().notes) == ["a/good", "top"]
 
 
 def test_a_deleted_note_is_kept_in_the_trash(vault: Vault) -> None:
@@ -110,11 +110,11 @@ def test_a_deleted_note_is_kept_in_the_trash(vault: Vault) -> None:
         vault.write("work/a", text, None)
         vault.move("work/a", vault.trash_id("work/a"))
 
-    assert {note_id: vault.read(note_id).body for note_id, _ in vault.scan_trash()} == {
+    assert {note_id: vault.read(note_id).body for note_id in vault.trashed().notes} == {
         ".trash/work/a": "one",
         ".trash/work/a 2": "two",
     }
-    assert list(vault.scan()) == []
+    assert vault.files().notes == {}
 
 
 def test_a_new_id_avoids_names_that_differ_in_case_only(vault: Vault) -> None:
