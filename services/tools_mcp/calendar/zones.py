@@ -26,6 +26,7 @@ _BLOCK = re.compile(
     r"^BEGIN:VTIMEZONE[ \t]*\r?\n.*?^END:VTIMEZONE[ \t]*\r?\n", re.MULTILINE | re.DOTALL | re.IGNORECASE
 )
 _NAME = re.compile(r"^(TZID(?:;[^:\r\n]*)?:)(.+?)[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
+_FIRST, _LAST = 1850, 2199
 _REACH = 10  # years after the last start, for zones whose changes follow no rule
 
 
@@ -45,7 +46,7 @@ def complete(calendar: icalendar.Calendar) -> icalendar.Calendar:
     """Return a calendar as it is written: with a definition of every zone its events use, each under its plain name."""
     starts = [start for event in calendar.walk("VEVENT") if isinstance(start := moment(event, "DTSTART"), date)]
     years = [start.year for start in starts]
-    first, last = min(years, default=2026), max(years, default=2026) + _REACH
+    first, last = _in_reach(min(years, default=2026)), _in_reach(max(years, default=2026)) + _REACH
     if any(_MARK in _tzid(zone) for zone in calendar.walk("VTIMEZONE")):
         calendar = copy.deepcopy(calendar)
         _unmark(calendar)
@@ -63,6 +64,11 @@ def _made(names: Iterable[str], first: int, last: int) -> Iterator[icalendar.Com
             zone = icalendar.Timezone.from_ical(parts_of(WINDOWS_TO_OLSON.get(name, name), first, last))
             zone["TZID"] = icalendar.vText(name)
             yield zone
+
+
+def _in_reach(year: int) -> int:
+    """Return the year, or the nearest in which clocks change at all as far as anybody knows."""
+    return min(max(year, _FIRST), _LAST)
 
 
 def _begins(zone: icalendar.Component) -> int:

@@ -142,6 +142,16 @@ def test_summer_time_begins_by_a_rule_at_the_local_time_before_it(name: str, ons
     assert "RDATE" not in text
 
 
+@pytest.mark.parametrize("year", ["0001", "1601", "9998"])
+def test_a_year_that_nobody_means_is_written_too(year: str) -> None:
+    data = custom("u", "+0100").replace(b"20270601T100000", f"{year}0601T100000".encode())
+    data = data.replace(CUSTOM.encode(), b"Europe/Berlin")
+    text = encode(decode(data, zones=False)).decode()
+
+    assert f"DTSTART;TZID=Europe/Berlin:{year}0601T100000" in text
+    assert text.count("BEGIN:VTIMEZONE") == 1
+
+
 def test_a_definition_reaches_back_to_an_event_that_moves_to_an_earlier_year(folder: Agenda, tmp_path: Path) -> None:
     folder.create(EventFields("Then", "2027-07-01T12:00"))
     folder.update("e1", EventFields(start="2006-10-30T12:00", timezone="America/New_York"))
