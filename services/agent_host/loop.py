@@ -97,8 +97,12 @@ def _in_words(answer: ModelReply, added: list[Message]) -> Reply:
 
 
 async def _run_tool(tools: ToolBox, use: ToolUse, emit: Emit, turn_id: str) -> ToolResult:
-    """Runs one tool call; one that is cancelled is emitted as such, as the server may have carried it out."""
+    """Runs one tool call, unless its request is faulty; one that is cancelled may have been carried out, and says so."""
     emit(ToolStarted(use.name))
+    if use.fault is not None:
+        unmade = ToolOutcome("", use.name, use.fault, None, is_error=True, duration_ms=0)
+        emit(ToolCalled(use.id, use.name, use.arguments, unmade))
+        return ToolResult(use.id, unmade.content, unmade.is_error)
     try:
         outcome = await tools.call(use.name, use.arguments, {"turn_id": turn_id})
     except asyncio.CancelledError:

@@ -188,3 +188,20 @@ async def test_a_long_result_is_sent_whole_once_and_cut_from_then_on() -> None:
     whole = model.requests[1].messages[-1].blocks[0]
     assert isinstance(whole, ToolResult)
     assert len(whole.content) > 9_000
+
+
+async def test_a_call_with_unreadable_arguments_is_an_error_for_the_model_and_runs_nothing() -> None:
+    broken = ToolUse("use-1", "look", {}, fault="Send them again.")
+    fine = ToolUse("use-2", "find", {"q": 1})
+    tools = Tools()
+    model = Scripted(ModelReply((broken, fine), "tool_use", Usage(), "scripted"), said("done"))
+
+    reply, events = await loop(model, tools)
+
+    assert len(tools.metas) == 1
+    assert model.requests[1].messages[-1].blocks == (
+        ToolResult("use-1", "Send them again.", is_error=True),
+        ToolResult("use-2", "find says 1", is_error=False),
+    )
+    assert [event.outcome.is_error for event in events if isinstance(event, ToolCalled)] == [True, False]
+    assert reply.text == "done"

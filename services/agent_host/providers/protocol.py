@@ -31,11 +31,15 @@ class Text:
 
 @dataclass(frozen=True)
 class ToolUse:
-    """A model's request for one tool call; `id` is unique in the conversation."""
+    """A model's request for one tool call; `id` is unique in the conversation.
+
+    `fault` says what the model is told in place of a result, when it wrote arguments that no tool can be called with.
+    """
 
     id: str
     name: str
     arguments: Mapping[str, JsonValue]
+    fault: str | None = None
 
 
 @dataclass(frozen=True)
