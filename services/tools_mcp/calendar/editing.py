@@ -11,13 +11,14 @@ from typing import Any, cast
 
 import icalendar
 
-from tools_mcp.calendar.ics import REQUEST_KEY, Series, settled_place, stamp
+from tools_mcp.calendar.ics import REQUEST_KEY, Series, UnreadableError, settled_place, stamp
 from tools_mcp.calendar.lengths import length_of, move, set_times
 from tools_mcp.calendar.properties import moment, put, rule_text, several
 from tools_mcp.calendar.recurrence import dates_before, moved_rule, plain_rule
 from tools_mcp.calendar.times import wall
 
 _OF_THE_SERIES = ("RRULE", "RDATE", "EXDATE", "EXRULE", REQUEST_KEY)
+_DATES = ("DTSTART", "DTEND", "DURATION", "RECURRENCE-ID", "RRULE", "RDATE", "EXDATE", "EXRULE")
 _SECOND = timedelta(seconds=1)
 
 
@@ -39,8 +40,21 @@ def alone(component: icalendar.Event, uid: str) -> icalendar.Event:
     return event
 
 
+def check_dates(series: Series) -> None:
+    """Refuse to change the dates of a series when some of them hold no value.
+
+    Raises:
+        UnreadableError: It is so.
+    """
+    for component in (series.master, *series.overrides):
+        for name in _DATES:
+            if any(isinstance(one, icalendar.vBroken) for one in several(component.get(name))):
+                raise UnreadableError("has dates that cannot be read")
+
+
 def is_excluded(series: Series, at: date) -> bool:
     """Whether the occurrence due at `at` was taken out before (EXDATE)."""
+    check_dates(series)
     return any(settled_place(value, series.zone) == at for value in _values(series.master, "EXDATE"))
 
 
@@ -68,6 +82,7 @@ def split(series: Series, component: icalendar.Component, new_uid: str, now: dat
     Extra dates, exceptions and changed occurrences from there on go along. The changed components stay in place; the
     overrides that go along are the caller's to remove.
     """
+    check_dates(series)
     at = like_the_series(series, component)
     place = settled_place(at, series.zone)
     edge = _comparable(place, series)
@@ -101,6 +116,7 @@ def follow(series: Series, was: date) -> None:
 
     Wall clock time moves by what the start moved, in the series' zone before and after.
     """
+    check_dates(series)
     start = moment(series.master, "DTSTART")
     for name in ("EXDATE", "RDATE"):
         if name in series.master:

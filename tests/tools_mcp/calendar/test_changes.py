@@ -280,3 +280,18 @@ def test_an_event_that_only_had_an_offset_needs_a_zone_before_it_repeats(agenda:
         change(agenda, "e1", recurrence="FREQ=WEEKLY")
     change(agenda, "e1", start="2026-12-07T09:00", timezone="Europe/Berlin", recurrence="FREQ=WEEKLY;COUNT=2")
     assert times(agenda) == ["12-07T09:00-10:00", "12-14T09:00-10:00"]
+
+
+@pytest.mark.parametrize("broken", ["EXDATE:someday", "EXRULE:FREQ=DAILY;BYDAY=MO to x"])
+def test_dates_that_cannot_be_read_are_not_moved_but_words_may_change(
+    agenda: Agenda, tmp_path: Path, broken: str
+) -> None:
+    (tmp_path / "u.ics").write_text(
+        "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:other\nBEGIN:VEVENT\nUID:u\nDTSTAMP:20260101T000000Z\nSUMMARY:Run\n"
+        f"DTSTART:20270301T090000Z\n{broken}\nEND:VEVENT\nEND:VCALENDAR\n"
+    )
+
+    with pytest.raises(ConflictError, match="cannot be read, so nothing was changed"):
+        change(agenda, "u", start="2027-03-02T10:00")
+    assert change(agenda, "u", title="Jog").event.title == "Jog"
+    assert broken in (tmp_path / "u.ics").read_text().replace("\r", "")
