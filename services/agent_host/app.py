@@ -12,17 +12,20 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_host.chat_log import ChatLog, SessionSummary
 from agent_host.children import Child, socket_path
+from agent_host.errors import UsageError
 from agent_host.home_lock import HomeLock
 from agent_host.identifiers import new_session_id
 from agent_host.mcp_clients.config import merged, read_servers
-from agent_host.session import ChatLog, Session
+from agent_host.memory_settings import SlotMode, memory_settings
+from agent_host.session import Session
 from agent_host.settings import HostSettings, host_settings, require_key, writer_token
 from agent_host.soul import read_soul
 from agent_host.tracing.events import Emit
@@ -32,9 +35,12 @@ from service_runtime.settings import Settings
 if TYPE_CHECKING:
     from agent_host.constrained.options import CallOptions
     from agent_host.constrained.store import CallStore
+    from agent_host.gates.remembering import Retrieval
     from agent_host.mcp_clients.protocol import ToolBox
+    from agent_host.memory_overview import MemoryOverview
     from agent_host.providers.protocol import Provider, Usage
     from agent_host.receipts.openings import OpeningStore
+    from agent_host.receipts.protocol import Ledger
     from agent_host.turn import TurnResult
     from agent_host.turn_parts import TurnParts
     from agent_host.writer_link import WriterLink
@@ -84,10 +90,17 @@ class Host:
         self._settings = settings
         self._environ = environ
         self._gateway = gateway
+        self._memory_settings = memory_settings(settings, self.host_settings.provider)
         self._session = Session(new_session_id(), self.host_settings.history_turns)
         self._resources = AsyncExitStack()
         lock = HomeLock(folder / "lock", settings.home.path)
         self._resources.callback(lock.release)
+        try:
+            self._chat_log = ChatLog(folder / "sessions.db")
+        except BaseException:
+            lock.release()
+            raise
+        self._resources.callback(self._chat_log.close)
         self._parts: asyncio.Future[TurnParts] | None = None
 
     def start(self) -> asyncio.Future[TurnParts]:
@@ -107,6 +120,29 @@ class Host:
         from agent_host.turn import run_turn
 
         return await run_turn(text, self._session, self._gateway, parts, watch)
+
+    def sessions(self, limit: int) -> list[SessionSummary]:
+        """Returns this home's sessions, the one talked in last first."""
+        return self._chat_log.sessions(limit)
+
+    def resume(self, session_id: str) -> None:
+        """Goes on with an earlier session: its last turns are in the next prompt.
+
+        Raises:
+            UsageError: there is no such session.
+        """
+        turns = self.host_settings.history_turns
+        rows = self._chat_log.tail(session_id, turns)
+        if not rows:
+            raise UsageError(f"There is no session {session_id[:40]!r}; `agent-host sessions list` shows them.")
+        self._session = Session.resumed(session_id, turns, rows)
+
+    async def memory(self) -> MemoryOverview:
+        """Returns what was remembered last, and how much waits to be consolidated."""
+        parts = await asyncio.shield(self.start())
+        from agent_host.memory_overview import memory_overview
+
+        return await memory_overview(parts.tools, self._chat_log.open_rows())
 
     async def tool_names(self) -> tuple[str, ...]:
         """Returns the names of the tools that can be used now."""
@@ -142,15 +178,15 @@ class Host:
         traces = settings.home.folder("host/traces")
         openings = OpeningStore(folder / "openings.db")
         self._resources.callback(openings.close)
-        chat_log = ChatLog(folder / "sessions.db")
-        self._resources.callback(chat_log.close)
+        receipts = ReceiptLog(link.client, Spool(folder / "spool.jsonl"), openings, link.ensure)
         zone = settings.zone()
+        retrieval, after_turn = self._open_memory(MemorySeams(provider, cost, tools, receipts, traces))
         return TurnParts(
             provider=provider,
             spec=reply_drafter(provider.identity, told.llm_deadline_s * 1000),
             tools=tools,
-            receipts=ReceiptLog(link.client, Spool(folder / "spool.jsonl"), openings, link.ensure),
-            chat_log=chat_log,
+            receipts=receipts,
+            chat_log=self._chat_log,
             traces=traces,
             soul=read_soul(settings.home.path / "SOUL.md"),
             now=lambda: datetime.now(zone),
@@ -158,8 +194,76 @@ class Host:
             cost=cost,
             max_iterations=told.max_iterations,
             max_tokens=told.max_tokens,
+            retrieval=retrieval,
+            after_turn=after_turn,
             skills=SkillFolder((SHIPPED, settings.home.path / "skills")),
         )
+
+    def _open_memory(self, seams: MemorySeams) -> tuple[Retrieval, Callable[[str], None]]:
+        """Makes what brings memory into a turn, and what begins the consolidation after one.
+
+        The offline rules are no model: with them nothing is consolidated, and the rows stay open for a model to read.
+        """
+        from agent_host.consolidation.consolidator import ConsolidationParts, Consolidator
+        from agent_host.consolidation.store import ConsolidationStore
+        from agent_host.constrained.options import CallOptions
+        from agent_host.constrained.store import CallStore
+        from agent_host.gates.remembering import Retrieval
+        from agent_host.gates.slots import ModelScorer, ShareScorer, SlotScorer
+
+        settings, told, memory = self._settings, self.host_settings, self._memory_settings
+        folder, zone = settings.home.folder("host"), settings.zone()
+        small, cost = seams.provider, seams.cost
+        if told.small_model != told.model:
+            small, cost = open_provider(settings, replace(told, model=told.small_model))
+            self._resources.push_async_callback(small.close)
+        store = CallStore(folder / "calls.db")
+        self._resources.callback(store.close)
+        calls = CallOptions(ledger=seams.receipts, provider=small, store=store, cost=cost)
+        scorers: dict[SlotMode, SlotScorer | None] = {
+            "off": None,
+            "local": ShareScorer(),
+            "model": ModelScorer(calls),
+        }
+        retrieval = Retrieval(
+            mode=memory.retrieval_gate,
+            top_k=memory.retrieval_top_k,
+            calls=calls,
+            scorer=scorers[memory.slot_gate],
+            keep_bp=memory.slot_gate_keep_bp,
+        )
+        if told.provider == "offline":
+            return retrieval, _nothing_after
+        rows = ConsolidationStore(folder / "sessions.db")
+        self._resources.callback(rows.close)
+        consolidator = Consolidator(
+            ConsolidationParts(
+                store=rows,
+                tools=seams.tools,
+                provider=small,
+                calls=calls,
+                every=memory.consolidate_every,
+                traces=seams.traces,
+                now=lambda: datetime.now(zone),
+            )
+        )
+        self._resources.push_async_callback(consolidator.close)
+        return retrieval, consolidator.after_turn
+
+
+def _nothing_after(_: str) -> None:
+    """Begins nothing after a turn."""
+
+
+@dataclass(frozen=True)
+class MemorySeams:
+    """What the gates and the consolidation share with the turn."""
+
+    provider: Provider
+    cost: Callable[[Usage], int | None]
+    tools: ToolBox
+    receipts: Ledger
+    traces: Path
 
 
 def _has_failed(parts: asyncio.Future[TurnParts]) -> bool:

@@ -20,6 +20,11 @@ def new_review_id() -> str:
     return f"r_{ULID()}"
 
 
+def new_version_id() -> str:
+    """Returns `v_` and a ULID: names one version of a component and is its idempotency key in the ledger."""
+    return f"v_{ULID()}"
+
+
 def began_at_ms(identifier: str) -> int:
     """Returns when an id of ours was made, in milliseconds since the Unix epoch; 0 for a text that is none."""
     try:
@@ -36,3 +41,8 @@ def new_call_id() -> str:
 def new_use_id() -> str:
     """Returns `u_` and a ULID: names one tool call that the host makes of its own accord."""
     return f"u_{ULID()}"
+
+
+def new_batch_id() -> str:
+    """Returns `b_` and a ULID: names one consolidated batch; with a position it is a memory's idempotency key."""
+    return f"b_{ULID()}"

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from agent_host.errors import ConfigurationError
 
+Column: TypeAlias = tuple[str, str, str]
+"""A table, the name of a column that earlier builds did not have, and its definition with a default."""
 
-def open_private(path: Path, schema: str) -> sqlite3.Connection:
-    """Opens a database, making it and its tables when they are missing.
+
+def open_private(path: Path, schema: str, added: Sequence[Column] = (), indexes: str = "") -> sqlite3.Connection:
+    """Opens a database, making it and its tables when they are missing; a file of an earlier build gets what is new.
+
+    `added` are the columns that came after the first build, `indexes` what can only be made once they are there.
 
     Raises:
         ConfigurationError: the file is no database, or cannot be opened.
@@ -21,6 +28,23 @@ def open_private(path: Path, schema: str) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA secure_delete=ON")
         connection.executescript(schema)
+        _add_columns(connection, added)
+        connection.executescript(indexes)
     except (sqlite3.Error, OSError) as error:
         raise ConfigurationError(f"{path} cannot be used ({error}); move it away, and a new one is made.") from error
     return connection
+
+
+def _add_columns(connection: sqlite3.Connection, added: Sequence[Column]) -> None:
+    """Adds the columns that are missing, all or none; two processes at once add each of them once."""
+    if not any(name not in _columns(connection, table) for table, name, _ in added):
+        return
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for table, name, definition in added:
+            if name not in _columns(connection, table):
+                connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {definition}")
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {row[0] for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}

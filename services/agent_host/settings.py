@@ -20,6 +20,7 @@ class HostSettings:
 
     provider: ProviderName
     model: str
+    small_model: str  # of the gates and the consolidation
     api_key: str | None
     base_url: str | None
     writer: str | None  # gRPC target of a writer that runs elsewhere; None: the host runs its own
@@ -46,19 +47,21 @@ def host_settings(settings: Settings) -> HostSettings:
     provider = _provider(settings.get("PROVIDER") or "offline")
     api_key = settings.get("API_KEY") or settings.outside("ANTHROPIC_API_KEY")
     default_model = DEFAULT_MODEL if provider == "anthropic" else "offline-rules"
+    model = (settings.get("MODEL") or default_model) if provider == "anthropic" else default_model
     return HostSettings(
         provider=provider,
-        model=(settings.get("MODEL") or default_model) if provider == "anthropic" else default_model,
+        model=model,
+        small_model=(settings.get("SMALL_MODEL") or model) if provider == "anthropic" else model,
         api_key=api_key,
         base_url=settings.get("BASE_URL"),
         writer=settings.get("WRITER"),
         writer_ca=_writer_ca(settings),
         mcp_config=_mcp_config(settings),
-        max_iterations=_positive(settings, "MAX_ITERATIONS", 15),
-        max_tokens=_positive(settings, "MAX_TOKENS", 8192),
-        history_turns=_positive(settings, "HISTORY_TURNS", 12),
-        mcp_call_timeout_s=_positive(settings, "MCP_CALL_TIMEOUT", 120),
-        llm_timeout_s=_positive(settings, "LLM_TIMEOUT", 120),
+        max_iterations=positive(settings, "MAX_ITERATIONS", 15),
+        max_tokens=positive(settings, "MAX_TOKENS", 8192),
+        history_turns=positive(settings, "HISTORY_TURNS", 12),
+        mcp_call_timeout_s=positive(settings, "MCP_CALL_TIMEOUT", 120),
+        llm_timeout_s=positive(settings, "LLM_TIMEOUT", 120),
     )
 
 
@@ -133,7 +136,12 @@ def _provider(told: str) -> ProviderName:
             raise ConfigurationError(f"PROMETHEUS_PROVIDER is {told!r}, which is not known here; set one of: {known}.")
 
 
-def _positive(settings: Settings, name: str, default: int) -> int:
+def positive(settings: Settings, name: str, default: int) -> int:
+    """Reads a whole number above 0.
+
+    Raises:
+        ConfigurationError: it is something else.
+    """
     told = settings.get(name)
     if told is None:
         return default

@@ -1,6 +1,6 @@
 """One turn, from a person's message to a reply and its receipt. Read this file first.
 
-    message ─ intent (BeginTurn) ─ prompt ─ loop: model ⇄ tools ─ events ─ receipt (AppendTurn) ─ reply
+    message ─ intent (BeginTurn) ─ prompt ─ loop: model ⇄ tools ─ events ─ receipt (AppendTurn) ─ reply ─ background
 
 Everything that happens is emitted as an event; the trace and the receipt are computed from the events alone. Nothing
 after the loop can lose the reply, and nothing at all loses a receipt: it is signed by the writer, or it waits in the
@@ -15,6 +15,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from agent_host.cancellation import take_back_cancellation, to_the_end
+from agent_host.consolidation.reading import turn_meta
 from agent_host.constrained.drafter import ReplyDrafter
 from agent_host.constrained.specs import FAILURE_MESSAGE
 from agent_host.errors import ProviderError
@@ -72,7 +73,9 @@ async def run_turn(text: str, session: Session, gateway: str, parts: TurnParts, 
     status, _ = await to_the_end(parts.receipts.append_turn(receipt, said.opening))
     session.add_turn(text, reply.messages)
     stored = with_note(reply.text, tool_note(events.kept))
-    parts.chat_log.store(session.session_id, turn_id, gateway, (text, stored), at_ms=parts.now_ms())
+    meta = turn_meta(events.kept, reply.text)
+    parts.chat_log.store(session.session_id, turn_id, gateway, (text, stored), at_ms=parts.now_ms(), meta=meta)
+    parts.after_turn(turn_id)
     return TurnResult(reply.text, outcome, receipt, status)
 
 

@@ -7,18 +7,26 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from agent_host.chat_log import ChatLog
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.gates.remembering import Retrieval
 from agent_host.mcp_clients.protocol import ToolBox
 from agent_host.providers.protocol import Provider, Usage
 from agent_host.receipts.protocol import Ledger
-from agent_host.session import ChatLog
 from agent_host.skills.loading import SkillFolder
+
+
+def _nothing(_: str) -> None:
+    """Does nothing after a turn."""
 
 
 @dataclass(frozen=True)
 class TurnParts:
-    """The seams and limits of a turn. `cost` prices a model call in micro-dollars, None when no price is known."""
+    """The seams and limits of a turn.
+
+    `cost` prices a model call in micro-dollars, None when no price is known. `after_turn` begins what is done in the
+    background once the reply is there, by the turn's id; it waits for nothing.
+    """
 
     provider: Provider
     spec: RuntimeAISpec
@@ -33,6 +41,7 @@ class TurnParts:
     max_iterations: int
     max_tokens: int
     retrieval: Retrieval = field(default_factory=Retrieval)
+    after_turn: Callable[[str], None] = _nothing
     skills: SkillFolder = field(default_factory=lambda: SkillFolder(()))
 
     def now_ms(self) -> int:

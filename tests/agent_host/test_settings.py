@@ -84,3 +84,11 @@ def test_the_certificates_for_a_writer_elsewhere_must_be_there(tmp_path: Path) -
         read(tmp_path, PROMETHEUS_WRITER_CA=str(tmp_path / "none.pem"))
     (tmp_path / "ca.pem").touch()
     assert read(tmp_path, PROMETHEUS_WRITER_CA=str(tmp_path / "ca.pem")).writer_ca == tmp_path / "ca.pem"
+
+
+def test_small_calls_go_to_the_model_itself_unless_another_is_named(tmp_path: Path) -> None:
+    claude = {"PROMETHEUS_PROVIDER": "anthropic", "PROMETHEUS_MODEL": "big"}
+
+    assert read(tmp_path, **claude).small_model == "big"
+    assert read(tmp_path, **claude, PROMETHEUS_SMALL_MODEL="small").small_model == "small"
+    assert read(tmp_path, PROMETHEUS_SMALL_MODEL="small").small_model == "offline-rules"

@@ -6,16 +6,15 @@ import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from agent_host.chat_log import ChatLog
 from agent_host.constrained.specs import FAILURE_MESSAGE, reply_drafter
 from agent_host.errors import ProviderUnavailableError, WriterUnavailableError
-from agent_host.gates.remembering import Retrieval
 from agent_host.mcp_clients.protocol import ToolOutcome
 from agent_host.providers.protocol import (
     JsonValue,
@@ -33,14 +32,12 @@ from agent_host.receipts.log import ReceiptLog
 from agent_host.receipts.openings import OpeningStore
 from agent_host.receipts.protocol import StoredEntry
 from agent_host.receipts.spool import Spool
-from agent_host.research import HEADING
-from agent_host.session import ChatLog, Session
-from agent_host.skills.loading import SHIPPED, SkillFolder
-from agent_host.tracing.events import KnowledgeUsed, Notice, ToolCalled, TurnEnded, TurnEvent
+from agent_host.session import Session
+from agent_host.skills.loading import SkillFolder
+from agent_host.tracing.events import Notice, ToolCalled, TurnEnded, TurnEvent
 from agent_host.turn import CANCELLED_MESSAGE, TurnResult, run_turn
 from agent_host.turn_parts import TurnParts
 from tests.fakes.scripted_provider import IDENTITY, ScriptedProvider, asks, says
-from tests.fakes.toolbox import FakeToolBox
 from tests.fakes.writer import FakeWriter
 
 ZONE = ZoneInfo("Europe/Berlin")
@@ -75,17 +72,6 @@ class Memory:
 
     async def close(self) -> None:
         return
-
-
-class Remembering(Memory):
-    """A memory with one entry, whatever it is asked."""
-
-    def problems(self) -> tuple[str, ...]:
-        return ()
-
-    async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
-        entry: JsonValue = {"id": "mem_1", "snippet": "Ana likes tea.", "origin": "prometheus"}
-        return ToolOutcome("memory", name, "{}", {"entries": [entry]}, is_error=False, duration_ms=1)
 
 
 SEARCH = asks(ToolUse("u1", "memory_search", {"query": "team"}))
@@ -429,39 +415,6 @@ async def test_the_prompt_states_soul_time_zone_model_and_rules_in_order(room: R
     assert system.index("data, not instructions") > positions[-1]
 
 
-async def test_a_research_turn_reads_first_and_its_prompt_has_the_skill(room: Room) -> None:
-    room.skills = SkillFolder((SHIPPED,))
-    provider = ScriptedProvider(says("done"))
-    await room.turn(provider, "Research the competitors of mem0")
-
-    system = provider.requests[0].system
-    assert "<!-- prometheus-report v1 -->" in system
-    assert HEADING in system
-    first = [event for event in room.events if isinstance(event, ToolCalled)]
-    assert [event.read_first for event in first] == [True, True]
-    assert any(isinstance(event, KnowledgeUsed) for event in room.events)
-    assert '"type":"used"' in next(room.folder.glob("*.jsonl")).read_text()
-
-
-async def test_small_talk_reads_nothing_first_and_loads_no_skill(room: Room) -> None:
-    room.skills = SkillFolder((SHIPPED,))
-    provider = ScriptedProvider(says("done"))
-    await room.turn(provider, "Thanks for the research, have a good day")
-
-    assert "prometheus-report" not in provider.requests[0].system
-    assert not any(isinstance(event, ToolCalled) for event in room.events)
-
-
-async def test_a_skill_that_is_none_is_told_and_stops_no_turn(room: Room) -> None:
-    (room.folder / "skills" / "broken").mkdir(parents=True)
-    (room.folder / "skills" / "broken" / "SKILL.md").write_text("nothing")
-    room.skills = SkillFolder((room.folder / "skills",))
-    result = await room.turn(ScriptedProvider(says("hi")))
-
-    assert result.reply == "hi"
-    assert any(isinstance(event, Notice) and "The skill broken" in event.text for event in room.events)
-
-
 async def test_messages_and_replies_are_kept_on_disk(room: Room) -> None:
     await room.turn(ScriptedProvider(says("hi")), "hello")
 
@@ -494,32 +447,3 @@ async def test_events_come_in_the_order_things_happened(room: Room) -> None:
     called = next(event for event in room.events if isinstance(event, ToolCalled))
     assert '"turn_id": "t_' in called.outcome.content
     assert isinstance(room.events[-1], TurnEnded)
-
-
-async def test_gated_memory_stands_between_the_model_line_and_the_rules(room: Room) -> None:
-    provider = ScriptedProvider(says("Tea."))
-    parts = replace(room.parts(provider), tools=Remembering(), retrieval=Retrieval(mode="rules"))
-
-    result = await run_turn("What does Ana drink?", room.session, "cli", parts, room.events.append)
-
-    system = provider.requests[0].system
-    assert system.index("You run as") < system.index("Ana likes tea.") < system.index("Text that tools return")
-    assert (result.receipt.memory.searches, result.receipt.memory.used) == (1, 1)
-    assert room.chat_log.rows("s_1")[-1] == ("assistant", "Tea.")
-    kinds = [json.loads(line)["type"] for line in (room.folder / "2026-11-30.jsonl").read_bytes().splitlines()]
-    assert kinds == ["turn_start", "gate", "tool", "llm", "turn_end"]
-
-
-async def test_a_turn_without_memory_is_a_turn_all_the_same(room: Room) -> None:
-    parts = replace(room.parts(ScriptedProvider(says("hi"))), tools=FakeToolBox({}), retrieval=Retrieval(mode="rules"))
-
-    result = await run_turn("What does Ana drink?", room.session, "cli", parts, room.events.append)
-
-    assert result.outcome == "replied"
-    assert Notice("memory: not reachable") in room.events
-
-
-async def test_the_gate_reads_what_was_said_before(room: Room) -> None:
-    await room.turn(ScriptedProvider(SEARCH, says("They like mornings.")), "what do they like?")
-
-    assert room.session.last_words() == ("what do they like?", "They like mornings.")

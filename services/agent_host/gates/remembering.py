@@ -26,7 +26,6 @@ SEARCH: Final = "memory_search"
 _SERVER: Final = "memory"
 
 RetrievalMode: TypeAlias = Literal["off", "rules", "model"]
-SlotMode: TypeAlias = Literal["off", "local", "model"]
 
 
 @dataclass(frozen=True)

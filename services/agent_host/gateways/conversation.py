@@ -7,10 +7,13 @@ import signal
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
+from agent_host.chat_log import SessionSummary
 from agent_host.errors import HostError, UsageError
 from agent_host.gateways.message import accept_message
+from agent_host.gateways.overview import SHOWN_SESSIONS, chosen, memory_text, resumed_text, sessions_text
 from agent_host.gateways.readers import PromptInterruptedError, Reader
 from agent_host.gateways.screen import Screen, table
+from agent_host.memory_overview import MemoryOverview
 from agent_host.receipts.line import receipt_line
 from agent_host.tracing.events import Emit
 from agent_host.turn import TurnResult
@@ -20,6 +23,9 @@ _LEAVE = ("/quit", "quit", "exit")
 COMMANDS = (
     ("/help", "what can be typed here"),
     ("/tools", "the tools of every connected server"),
+    ("/memory", "what was remembered last, and what waits to be"),
+    ("/sessions", "the conversations of this home, newest first"),
+    ("/resume N", "go on with conversation N of that list, or with the one of an id"),
     ("/receipt", "the receipt of the last turn"),
     ("/quit", "leave; Ctrl-D and Ctrl-C twice do the same"),
 )
@@ -34,6 +40,18 @@ class ConversationHost(Protocol):
 
     async def tool_names(self) -> tuple[str, ...]:
         """Returns the names of the tools that can be used now."""
+        ...
+
+    def sessions(self, limit: int) -> list[SessionSummary]:
+        """Returns this home's sessions, the one talked in last first."""
+        ...
+
+    def resume(self, session_id: str) -> None:
+        """Goes on with an earlier session; raises `UsageError` when there is none of this id."""
+        ...
+
+    async def memory(self) -> MemoryOverview:
+        """Returns what was remembered last, and how much waits to be consolidated."""
         ...
 
 
@@ -146,8 +164,14 @@ class _Conversation:
         commands: dict[str, Callable[[], Awaitable[None]]] = {
             "/help": self._help,
             "/tools": self._tools,
+            "/memory": self._memory,
+            "/sessions": self._sessions,
             "/receipt": self._receipt,
         }
+        name, _, told = text.partition(" ")
+        if name == "/resume":
+            self._resume(told.strip())
+            return
         command = commands.get(text)
         if command is None:
             raise UsageError(f"There is no command {text.split(maxsplit=1)[0][:40]}; /help lists them.")
@@ -158,6 +182,21 @@ class _Conversation:
 
     async def _tools(self) -> None:
         self._screen.say("\n".join(await self._host.tool_names()) or "No tool can be used now.")
+
+    async def _memory(self) -> None:
+        self._screen.say(memory_text(await self._host.memory()))
+
+    async def _sessions(self) -> None:
+        self._screen.say(sessions_text(self._host.sessions(SHOWN_SESSIONS)))
+
+    def _resume(self, told: str) -> None:
+        """Goes on with a session of the list; without a name it shows the list."""
+        if not told:
+            self._screen.say(f"{sessions_text(self._host.sessions(SHOWN_SESSIONS))}\nType /resume and a number.")
+            return
+        session = chosen(self._host.sessions(-1), told)
+        self._host.resume(session.session_id)
+        self._screen.say(resumed_text(session))
 
     async def _receipt(self) -> None:
         if self._last is None:

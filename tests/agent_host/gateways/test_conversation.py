@@ -10,9 +10,12 @@ from dataclasses import replace
 
 import pytest
 
+from agent_host.chat_log import SessionSummary
+from agent_host.gates.hits import Hit
 from agent_host.gateways.conversation import converse
 from agent_host.gateways.readers import PromptInterruptedError
 from agent_host.gateways.screen import Screen
+from agent_host.memory_overview import MemoryOverview
 from agent_host.receipts.protocol import ReceiptStatus, StoredEntry
 from agent_host.tracing.events import Emit
 from agent_host.turn import TurnResult
@@ -39,6 +42,7 @@ class EchoHost:
 
     def __init__(self) -> None:
         self.heard: list[str] = []
+        self.resumed: list[str] = []
         self.waiting = asyncio.Event()
 
     async def turn(self, text: str, watch: Emit) -> TurnResult:
@@ -57,6 +61,17 @@ class EchoHost:
 
     async def tool_names(self) -> tuple[str, ...]:
         return ("memory_search", "notes_write")
+
+    def sessions(self, limit: int) -> list[SessionSummary]:
+        known = [SessionSummary(f"s_{number}", f"About {number}", "cli", number, 0) for number in (3, 2, 1)]
+        return known[:limit] if limit >= 0 else known
+
+    def resume(self, session_id: str) -> None:
+        self.resumed.append(session_id)
+
+    async def memory(self) -> MemoryOverview:
+        fact = Hit("mem_1", "fact", "Ana likes tea.", "2026-11-03", "x", untrusted=True, score=None)
+        return MemoryOverview((fact,), (), 4)
 
 
 async def talk(*messages: str | bytes | None, host: EchoHost | None = None) -> tuple[EchoHost, str]:
@@ -110,6 +125,32 @@ async def test_help_tools_and_receipt_answer_without_a_turn() -> None:
     assert "memory_search\nnotes_write" in shown
     assert "There is no receipt yet" in shown
     assert '{"id":4}' in shown
+
+
+async def test_sessions_are_listed_and_one_is_resumed_by_number_or_id() -> None:
+    host, shown = await talk("/sessions", "/resume 2", "/resume s_1", "/resume", None)
+
+    assert "1  1970-01-01 00:00  About 3  (3 turns, s_3)" in shown
+    assert "Going on with “About 2” (2 turns)." in shown
+    assert "Type /resume and a number." in shown
+    assert host.resumed == ["s_2", "s_1"]
+
+
+@pytest.mark.parametrize("told", ["0", "4", "99999999999999999999", "s_9", "-1", "²"])
+async def test_a_session_there_is_not_costs_a_sentence(told: str) -> None:
+    host, shown = await talk(f"/resume {told}", None)
+
+    assert host.resumed == []
+    assert "There is no session" in shown
+
+
+async def test_memory_shows_the_newest_and_what_waits() -> None:
+    host, shown = await talk("/memory", None)
+
+    assert host.heard == []
+    assert "2026-11-03  Ana likes tea. (untrusted)" in shown
+    assert "Newest episodes\n(none)" in shown
+    assert "4 rows of the conversation are not consolidated yet." in shown
 
 
 async def test_ctrl_c_cancels_the_running_turn_and_the_conversation_goes_on() -> None:

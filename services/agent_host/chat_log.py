@@ -1,0 +1,173 @@
+"""Every message and reply of a home, in one SQLite file: what is resumed, searched and consolidated."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from agent_host.private_store import Column, open_private
+from agent_host.providers.protocol import JsonValue
+from agent_host.tool_note import without_notes
+
+TITLE_CHARACTERS: Final = 60
+EXCERPT_CHARACTERS: Final = 160
+_LEAD: Final = 40
+
+CHAT_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS chat_log (
+    id INTEGER PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    turn_id TEXT NOT NULL,
+    source TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
+    content TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS chat_log_by_session ON chat_log (session_id, id);
+"""
+CHAT_COLUMNS: Final[tuple[Column, ...]] = (
+    ("chat_log", "consolidated", "INTEGER NOT NULL DEFAULT 0"),
+    ("chat_log", "meta", "TEXT NOT NULL DEFAULT '{}'"),
+)
+"""What builds before the consolidation did not have: their rows are open, and say nothing of what was read."""
+CHAT_INDEXES: Final = "CREATE INDEX IF NOT EXISTS chat_log_open ON chat_log (id) WHERE consolidated = 0;"
+
+_INSERT: Final = (
+    "INSERT INTO chat_log (session_id, turn_id, source, role, content, meta, created_at_ms)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_SESSIONS: Final = """
+SELECT chat_log.session_id, chat_log.content, chat_log.source, counted.turns, counted.last_at_ms
+FROM chat_log JOIN (
+    SELECT min(id) AS first_id, max(id) AS last_id, count(DISTINCT turn_id) AS turns, max(created_at_ms) AS last_at_ms
+    FROM chat_log GROUP BY session_id
+) AS counted ON chat_log.id = counted.first_id
+ORDER BY counted.last_id DESC LIMIT ?
+"""
+_TAIL: Final = """
+SELECT role, content FROM chat_log WHERE session_id = :session AND turn_id IN (
+    SELECT turn_id FROM chat_log WHERE session_id = :session GROUP BY turn_id ORDER BY max(id) DESC LIMIT :turns
+) ORDER BY id
+"""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SessionSummary:
+    """A session in a list. `title` is the beginning of its first message, on one line."""
+
+    session_id: str
+    title: str
+    source: str
+    turns: int
+    last_at_ms: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """A row that holds every word that was searched for, as an excerpt around the first of them."""
+
+    session_id: str
+    role: str
+    excerpt: str
+    created_at_ms: int
+
+
+class ChatLog:
+    """The log of one home; mode 0600. Several processes may read it at once."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens the file, making it when it is missing.
+
+        Raises:
+            ConfigurationError: it is no database, or cannot be opened.
+        """
+        self._connection = open_private(path, CHAT_SCHEMA, CHAT_COLUMNS, CHAT_INDEXES)
+        self._connection.create_function("folded", 1, str.casefold, deterministic=True)
+
+    def store(
+        self,
+        session_id: str,
+        turn_id: str,
+        source: str,
+        exchange: tuple[str, str],
+        *,
+        at_ms: int,
+        meta: Mapping[str, JsonValue] | None = None,
+    ) -> None:
+        """Stores a message and its reply; durable against a crash of this process when it returns.
+
+        `meta` goes with the reply. A store that refuses them costs the history on disk, never the turn: it is logged.
+        """
+        about = json.dumps(meta or {}, ensure_ascii=False)
+        message, reply = exchange
+        rows = [
+            (session_id, turn_id, source, "user", message, "{}", at_ms),
+            (session_id, turn_id, source, "assistant", reply, about, at_ms),
+        ]
+        try:
+            with self._connection:
+                self._connection.executemany(_INSERT, rows)
+        except sqlite3.Error as error:
+            logger.warning("the conversation is not kept on disk: %s", error)
+
+    def rows(self, session_id: str) -> list[tuple[str, str]]:
+        """Returns (role, content) of a session, oldest first."""
+        return self._connection.execute(
+            "SELECT role, content FROM chat_log WHERE session_id = ? ORDER BY id", (session_id,)
+        ).fetchall()
+
+    def tail(self, session_id: str, turns: int) -> list[tuple[str, str]]:
+        """Returns (role, content) of a session's last turns, oldest first."""
+        return self._connection.execute(_TAIL, {"session": session_id, "turns": turns}).fetchall()
+
+    def sessions(self, limit: int) -> list[SessionSummary]:
+        """Returns the sessions, the one talked in last first."""
+        rows = self._connection.execute(_SESSIONS, (limit,)).fetchall()
+        return [SessionSummary(session, _title(first), source, turns, at) for session, first, source, turns, at in rows]
+
+    def session(self, session_id: str) -> SessionSummary | None:
+        """Returns one session, None when there is none of this id."""
+        return next((one for one in self.sessions(-1) if one.session_id == session_id), None)
+
+    def search(self, words: str, limit: int) -> list[Found]:
+        """Returns the rows that hold every one of the words, in any case and any language, newest first.
+
+        A word is found inside a longer one too. Without a word there is nothing to find.
+        """
+        wanted = [word.casefold() for word in words.split()]
+        if not wanted:
+            return []
+        rows = self._connection.execute(
+            "SELECT session_id, role, content, created_at_ms FROM chat_log"  # noqa: S608 - only marks are put together
+            f" WHERE {' AND '.join(['instr(folded(content), ?)'] * len(wanted))} ORDER BY id DESC LIMIT ?",
+            (*wanted, limit),
+        ).fetchall()
+        return [Found(session, role, _excerpt(content, wanted[0]), at) for session, role, content, at in rows]
+
+    def open_rows(self) -> int:
+        """Returns how many rows have not been consolidated yet."""
+        (count,) = self._connection.execute("SELECT count(*) FROM chat_log WHERE consolidated = 0").fetchone()
+        return int(count)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+
+def _title(message: str) -> str:
+    title = " ".join(message.split())
+    return title if len(title) <= TITLE_CHARACTERS else title[:TITLE_CHARACTERS].rstrip()
+
+
+def _excerpt(content: str, word: str) -> str:
+    text = " ".join(without_notes(content).split())
+    start = max(0, text.casefold().find(word) - _LEAD)
+    end = start + EXCERPT_CHARACTERS
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")

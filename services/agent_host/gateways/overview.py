@@ -1,0 +1,67 @@
+"""Sessions and memories as lines for a person. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from agent_host.chat_log import SessionSummary
+from agent_host.errors import UsageError
+from agent_host.gates.hits import Hit
+from agent_host.gateways.screen import table
+from agent_host.memory_overview import MemoryOverview
+
+SHOWN_SESSIONS = 15
+
+
+def sessions_text(sessions: Sequence[SessionSummary]) -> str:
+    """Returns the sessions as numbered lines, newest first, times in UTC."""
+    if not sessions:
+        return "There are no sessions yet."
+    return table([(str(number), _session(one)) for number, one in enumerate(sessions, start=1)])
+
+
+def chosen(sessions: Sequence[SessionSummary], told: str) -> SessionSummary:
+    """Returns the session that a person named, by its number in the list or by its id.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if told.isascii() and told.isdigit():
+        if 1 <= int(told) <= len(sessions):
+            return sessions[int(told) - 1]
+        raise UsageError(f"There is no session number {told[:10]}; /sessions lists them.")
+    found = next((one for one in sessions if one.session_id == told), None)
+    if found is None:
+        raise UsageError(f"There is no session {told[:40]!r}; /sessions lists them, and /resume takes their numbers.")
+    return found
+
+
+def resumed_text(session: SessionSummary) -> str:
+    """Says which session goes on."""
+    return f"Going on with “{session.title}” ({session.turns} turns)."
+
+
+def memory_text(memory: MemoryOverview) -> str:
+    """Returns what is remembered and what waits, as lines."""
+    waiting = f"{memory.open_rows} rows of the conversation are not consolidated yet."
+    if memory.problem:
+        return f"{memory.problem}\n{waiting}"
+    facts = [_memory(hit) for hit in memory.facts] or ["(none)"]
+    episodes = [_memory(hit) for hit in memory.episodes] or ["(none)"]
+    return "\n".join(("Newest facts", *facts, "Newest episodes", *episodes, waiting))
+
+
+def day_and_time(at_ms: int) -> str:
+    """Returns a time as a person reads it in a list, in UTC."""
+    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _session(one: SessionSummary) -> str:
+    turns = "1 turn" if one.turns == 1 else f"{one.turns} turns"
+    return f"{day_and_time(one.last_at_ms)}  {one.title}  ({turns}, {one.session_id})"
+
+
+def _memory(hit: Hit) -> str:
+    mark = " (untrusted)" if hit.untrusted else ""
+    return f"  {hit.date or 'undated'}  {hit.text}{mark}"
