@@ -18,7 +18,8 @@ _HEADER = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*(?
 _HEADER_CHARACTERS = 16_000
 _PROPERTY_LINES = r"^{name}[ \t]*:.*\n(?:[ \t]+.*\n|-(?:[ \t].*)?\n)*"
 _NOT_IN_TAG = re.compile(r"[^\w/-]+")
-_TAG_CHARACTERS = 60
+TAG_CHARACTERS = 60
+"""Of a tag that is written; a longer one in a file stays."""
 _PROPERTY = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:\{|[^\s#:-][^:\n]*:(?:\s|\Z))")
 """How properties begin, after comments; a text between two lines across the page seldom does."""
 _NO_YAML = (yaml.YAMLError, ValueError, RecursionError)
@@ -92,20 +93,24 @@ def has_same_form(header: str, other: str) -> bool:
     return before is not None and after is not None and _form(before) == _form(after)
 
 
-def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
+def clean_tags(tags: Iterable[str], most: int = TAG_CHARACTERS) -> tuple[str, ...]:
     """Return tags the way Obsidian takes them: without `#`, spaces as `-`, no duplicates.
 
     Raises:
-        InvalidInputError: One has no letter or digit, or is too long.
+        InvalidInputError: One has no letter or digit, or has over `most` characters.
     """
     cleaned: list[str] = []
     for tag in tags:
-        plain = _NOT_IN_TAG.sub("-", one_line(tag, "tags", _TAG_CHARACTERS).lstrip("#")).strip("-/")
+        plain = _plain_tag(one_line(tag, "tags", most))
         if not plain:
             raise InvalidInputError(f"The tag {shown(tag)} has no letter or digit; send words such as project-x.")
         if plain.casefold() not in {known.casefold() for known in cleaned}:
             cleaned.append(plain)
     return tuple(cleaned)
+
+
+def _plain_tag(tag: str) -> str:
+    return _NOT_IN_TAG.sub("-", tag.strip().lstrip("#")).strip("-/")
 
 
 def _with(header: str, name: str, value: str | list[str]) -> str:
@@ -170,8 +175,8 @@ def _scalar(value: Any) -> str:
 def _tags(value: Any) -> Iterable[str]:
     items = re.split(r"[,\s]+", value) if isinstance(value, str) else value
     for item in items if isinstance(items, list) else ():
-        if isinstance(item, str) and item.strip(" #"):
-            yield item.strip().lstrip("#")
+        if isinstance(item, str) and (plain := _plain_tag(item)):
+            yield plain
 
 
 def _aliases(value: Any) -> Iterable[str]:

@@ -24,7 +24,7 @@ from tools_mcp.notes.queries import indexed
 from tools_mcp.notes.vault import Vault
 from tools_mcp.texts import folded
 
-_VERSION = 4
+_VERSION = 5
 _FRESH_NS = 2_000_000_000  # the coarsest clock among file systems ticks every two seconds
 _SCHEMA = (
     "DROP TABLE IF EXISTS notes",

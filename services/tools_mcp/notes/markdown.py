@@ -73,6 +73,15 @@ def replaced(body: str, changes: list[tuple[Link, str]]) -> str:
     return "".join([*pieces, body[at:]])
 
 
+def with_line_ends_of(text: str, other: str) -> str:
+    """Return a text with the line ends of another one, as long as those are all the same."""
+    ends, windows_ends = other.count("\n"), other.count("\r\n")
+    if not ends or 0 < windows_ends < ends:
+        return text
+    plain = text.replace("\r\n", "\n")
+    return plain.replace("\n", "\r\n") if windows_ends else plain
+
+
 def tags(body: str) -> tuple[str, ...]:
     """Return the `#tags` in the text, each once, as they were first written."""
     found: dict[str, str] = {}

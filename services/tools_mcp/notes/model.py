@@ -68,7 +68,8 @@ class NoteRow(BaseModel):
     id: str
     title: str
     tags: list[str] = []
-    modified: str = Field(description="UTC")
+    modified: str = Field(description="local time")
+    modified_utc: str
     snippet: str | None = Field(default=None, description="matches marked <<…>>")
 
 
@@ -89,7 +90,8 @@ class NoteText(BaseModel):
     body: str
     tags: list[str] = []
     created: str | None = None
-    modified: str
+    modified: str = Field(description="local time")
+    modified_utc: str
     content_hash: str
     section: str | None = Field(default=None, description="the one heading that was asked for")
     links: list[str] = Field(default=[], description="ids of the notes it links to")

@@ -100,13 +100,14 @@ class Notebook(NoteReader):
         def edited() -> _Step:
             note = self.vault.read(note_id)
             _check_hash(note, expected_hash)
-            count = note.body.count(find)
+            sought, put = (markdown.with_line_ends_of(text, note.body) for text in (find, replace))
+            count = note.body.count(sought)
             if count != expected_count:
                 raise InvalidInputError(
                     f"find {shown(find)} is {count} times in {shown(note.id)}, not {expected_count}, so nothing was "
                     "changed; send a longer piece of text, or expected_count."
                 )
-            text = note.header + note.body.replace(find, replace)
+            text = note.header + note.body.replace(sought, put)
             return self._rewritten(note, text, "edited", note.all_tags, replacements=count)
 
         return self._do("edit", arguments, key, edited)
@@ -173,14 +174,12 @@ class Notebook(NoteReader):
             if key and (answered := self.requests.answered(key, arguments, self.vault.hash_of)):
                 return NoteAnswer.model_validate(answered)
             step = work()
-            if step.apply is None:
-                return step.answer
             if key:
                 answer = step.answer.model_dump(mode="json")
                 self.requests.intend(
                     key, arguments, Intent(step.note_id, step.before, step.answer.content_hash, answer)
                 )
-            told = step.answer.model_copy(update=step.apply())
+            told = step.answer.model_copy(update=step.apply() if step.apply else {})
             if key:
                 self.requests.done(key, told.model_dump(mode="json"))
             return told
@@ -201,16 +200,14 @@ class Notebook(NoteReader):
         note = self.vault.read(found)
         _check_hash(note, fields.expected_hash)
         if fields.mode == "create":
-            if note.body != fields.body:
-                raise ConflictError(
-                    f"A note with the title {shown(title)} is there already, id {shown(note.id)}; send mode append or "
-                    "replace to change it, or another title."
-                )
+            _check_same(note, fields.body, tags)
             return _Step(note.id, note.content_hash, _answer(note, "exists"), None)
-        body = fields.body if fields.mode == "replace" else _joined(note.body, fields.body)
-        header = with_tags(note.header, tags) if tags and tags != note.tags else note.header
-        status: Status = "replaced" if fields.mode == "replace" else "appended"
-        return self._rewritten(note, header + body, status, each_once((*(tags or note.tags), *markdown.tags(body))))
+        is_all = fields.mode == "replace"
+        body = fields.body if is_all else _joined(note, fields.body)
+        wanted = (tags or note.tags) if is_all else each_once((*note.tags, *tags))
+        header = note.header if wanted == note.tags else with_tags(note.header, wanted)
+        status: Status = "replaced" if is_all else "appended"
+        return self._rewritten(note, header + body, status, each_once((*wanted, *markdown.tags(body))))
 
     def _rewritten(
         self, note: Note, text: str, status: Status, tags: tuple[str, ...], replacements: int | None = None
@@ -332,9 +329,24 @@ def _answer_for(note_id: str, title: str, tags: Sequence[str], status: Status, t
     )
 
 
-def _joined(body: str, addition: str) -> str:
-    gap = "" if not body or body.endswith("\n") else "\n"
-    return f"{body}{gap}{addition}"
+def _joined(note: Note, addition: str) -> str:
+    gap = "\n" if addition and note.body and not note.body.endswith("\n") else ""
+    return note.body + markdown.with_line_ends_of(gap + addition, note.header + note.body)
+
+
+def _check_same(note: Note, body: str, tags: Sequence[str]) -> None:
+    """Refuse to create a note that is there with another text or without some of the tags."""
+    if note.body != body:
+        raise ConflictError(
+            f"A note with the title {shown(note.title)} is there already, id {shown(note.id)}; send mode append or "
+            "replace to change it, or another title."
+        )
+    known = {tag.casefold() for tag in note.all_tags}
+    if new := [tag for tag in tags if tag.casefold() not in known]:
+        raise ConflictError(
+            f"The note {shown(note.id)} is there with this text but not tagged {shown(', '.join(new))}; send mode "
+            "append with an empty body to add tags."
+        )
 
 
 def _check_hash(note: Note, expected: str | None) -> None:

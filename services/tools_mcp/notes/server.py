@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 from fastmcp import FastMCP
 from fastmcp.tools.base import ToolResult
@@ -14,6 +15,7 @@ from service_runtime.settings import Settings
 from service_runtime.tool_arguments import NUMBER, OptionalText, OptionalTextList, Text
 from tools_mcp.arguments import Cursor, Key, Limit
 from tools_mcp.errors import ConflictError
+from tools_mcp.notes.frontmatter import clean_tags
 from tools_mcp.notes.index import Filter
 from tools_mcp.notes.looking import section_of
 from tools_mcp.notes.model import Mode, NoteAnswer, NoteList, NoteText
@@ -31,6 +33,7 @@ _Section = Annotated[Annotated[str, Field(max_length=300)] | None, Field(descrip
 _Body = Annotated[str, Field(max_length=100_000)]
 _Piece = Annotated[str, Field(min_length=1, max_length=20_000)]
 _Replacement = Annotated[str, Field(max_length=20_000)]
+_TAG_CHARACTERS = 200  # of one that is looked for: files may have longer ones than those written here
 _Mode = Annotated[Mode, BeforeValidator(lambda value: "create" if value is None else value)]
 _Count = Annotated[Annotated[int, Field(ge=1, le=10_000)] | None, NUMBER]
 _Hash = Annotated[str | None, Field(max_length=64)]
@@ -42,7 +45,8 @@ def build(settings: Settings) -> "FastMCP[Any]":
     Raises:
         SetupError: The home cannot be made or the configured zone is unknown.
     """
-    notebook = open_notebook(settings.home.folder("notes", for_reading=True), settings.zone())
+    zone = settings.zone()
+    notebook = open_notebook(settings.home.folder("notes", for_reading=True), zone)
 
     @asynccontextmanager
     async def lifespan(_: "FastMCP[Any]") -> AsyncIterator[dict[str, Any]]:
@@ -52,7 +56,7 @@ def build(settings: Settings) -> "FastMCP[Any]":
             notebook.index.close()
 
     server = new_server("notes", _INSTRUCTIONS, lifespan)
-    tools = NoteTools(notebook)
+    tools = NoteTools(notebook, zone)
     add_tool(server, tools.write, "notes_write", Kind.CHANGE, NoteAnswer)
     add_tool(server, tools.read, "notes_read", Kind.READ, NoteText)
     add_tool(server, tools.search, "notes_search", Kind.READ, NoteList)
@@ -68,6 +72,7 @@ class NoteTools:
     """One method per tool; its docstring is the description that models read."""
 
     notebook: Notebook
+    zone: ZoneInfo
 
     def write(
         self,
@@ -101,7 +106,7 @@ class NoteTools:
             if seen != f"{note.content_hash}{section or ''}":
                 raise ConflictError("The note changed while it was read in parts; read it again without cursor.")
         around = None if cursor else self.notebook.surroundings(note)
-        model, following = text_part(note, text, max(0, start), around)
+        model, following = text_part(note, text, max(0, start), around, self.zone)
         model.section = section or None
         if following is not None:
             model.next_cursor = encode_cursor("text", following, f"{note.content_hash}{section or ''}")
@@ -120,7 +125,7 @@ class NoteTools:
         count = clamp(limit, 10, 50)
         (offset,) = decode_cursor(cursor, "matches", (int,)) if cursor else (0,)
         matches, matched = self.notebook.search(query, self._filter(folder, tags), count + 1, max(0, offset))
-        rows = [row(match.listed, match.snippet) for match in matches]
+        rows = [row(match.listed, self.zone, match.snippet) for match in matches]
         page = first_page(rows, count, lambda one: len(one.model_dump_json().encode()))
         following = encode_cursor("matches", offset + len(page)) if len(page) < len(rows) else None
         model = NoteList(notes=list(page), next_cursor=following, matched=matched)
@@ -141,11 +146,11 @@ class NoteTools:
             listed = self.notebook.trashed(count + 1, after)
         else:
             listed = self.notebook.newest(self._filter(folder, tags), count + 1, after)
-        page = first_page(listed, count, lambda one: len(row(one).model_dump_json().encode()))
+        page = first_page(listed, count, lambda one: len(row(one, self.zone).model_dump_json().encode()))
         last = page[-1] if len(page) < len(listed) else None
         following = encode_cursor("notes", last.modified_at_ms, last.id) if last else None
         unnamed = None if cursor else len(self.notebook.index.unnamed) or None
-        model = NoteList(notes=[row(one) for one in page], next_cursor=following, unnamed=unnamed)
+        model = NoteList(notes=[row(one, self.zone) for one in page], next_cursor=following, unnamed=unnamed)
         return answer(model, list_text(model))
 
     def edit(
@@ -186,7 +191,7 @@ class NoteTools:
         return _answer(self.notebook.delete(id, expected_hash=expected_hash, key=idempotency_key))
 
     def _filter(self, folder: str | None, tags: tuple[str, ...]) -> Filter:
-        return Filter("/".join(self.notebook.vault.folder(folder)), tuple(tag.lstrip("#") for tag in tags))
+        return Filter("/".join(self.notebook.vault.folder(folder)), clean_tags(tags, most=_TAG_CHARACTERS))
 
 
 def _answer(model: NoteAnswer) -> ToolResult:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from fastmcp.tools.base import ToolResult
 from mcp.types import TextContent
@@ -19,13 +19,15 @@ _MOST_LEFT = 20
 _TAG_BYTES = 80
 
 
-def row(listed: Listed, snippet: str | None = None) -> NoteRow:
+def row(listed: Listed, zone: tzinfo, snippet: str | None = None) -> NoteRow:
     """Return a note as a list shows it."""
+    local, utc = _times(listed.modified_at_ms, zone)
     return NoteRow(
         id=listed.id,
         title=cut(listed.title, _TITLE_BYTES),
         tags=_tags(listed.tags),
-        modified=_utc(listed.modified_at_ms),
+        modified=local,
+        modified_utc=utc,
         snippet=snippet or None,
     )
 
@@ -45,18 +47,22 @@ def list_text(model: NoteList) -> str:
     return "\n".join(lines)
 
 
-def text_part(note: Note, text: str, start: int, around: Surroundings | None) -> tuple[NoteText, int | None]:
+def text_part(
+    note: Note, text: str, start: int, around: Surroundings | None, zone: tzinfo
+) -> tuple[NoteText, int | None]:
     """Return the part of a note's text from a character on, and where the next one starts if there is one."""
     part = text[start : start + _PART_BYTES]
     while (size := len(json.dumps(part, ensure_ascii=False).encode())) > _PART_BYTES:
         part = part[: min(len(part) - 1, len(part) * _PART_BYTES // size)]
+    local, utc = _times(note.modified_at_ms, zone)
     model = NoteText(
         id=note.id,
         title=cut(note.title, _TITLE_BYTES),
         body=part,
         tags=_tags(note.all_tags),
         created=cut(note.created, _TAG_BYTES) or None,
-        modified=_utc(note.modified_at_ms),
+        modified=local,
+        modified_utc=utc,
         content_hash=note.content_hash,
     )
     if around:
@@ -121,5 +127,7 @@ def _tags(tags: Sequence[str]) -> list[str]:
     return [cut(tag, _TAG_BYTES) for tag in tags[:_TAGS]]
 
 
-def _utc(at_ms: int) -> str:
-    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
+def _times(at_ms: int, zone: tzinfo) -> tuple[str, str]:
+    """Return a moment as local time and as UTC."""
+    moment = datetime.fromtimestamp(at_ms // 1000, zone)
+    return moment.isoformat(), f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

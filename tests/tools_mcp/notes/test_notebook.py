@@ -6,6 +6,7 @@ import pytest
 
 from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
 from tools_mcp.locking import FolderLock
+from tools_mcp.notes.frontmatter import clean_tags
 from tools_mcp.notes.index import Filter, NoteIndex
 from tools_mcp.notes.model import NoteAnswer
 from tools_mcp.notes.moving import Mover
@@ -94,7 +95,7 @@ def test_append_finds_the_note_wherever_it_is_and_asks_when_there_are_two(notebo
     assert write(notebook, body="two", mode="append").id == "work/Ideas"
 
     write(notebook, folder="home")
-    with pytest.raises(ConflictError, match="'home/Ideas', 'work/Ideas'"):
+    with pytest.raises(ConflictError, match=r"send the folder of the one you mean.*'home/Ideas', 'work/Ideas'"):
         write(notebook, body="three", mode="append")
     assert write(notebook, body="three", mode="append", folder="home").id == "home/Ideas"
     with pytest.raises(ConflictError, match="2 notes have the title"):
@@ -123,6 +124,66 @@ def test_front_matter_that_cannot_be_read_outlives_every_write(notebook: Noteboo
     assert notebook.move("Ideas", title="Plans").id == "Plans"
     with pytest.raises(InvalidInputError, match="correct it in the file first"):
         notebook.move("Plans", title="A: b")
+
+
+def test_a_change_takes_the_line_ends_of_the_note(notebook: Notebook) -> None:
+    path = notebook.vault.root / "Ideas.md"
+    path.write_bytes(b"---\r\nfoo: 1\r\n---\r\nline1\r\nline2\r\nend")
+    assert edit(notebook, "line1\nline2", "one\ntwo").replacements == 1
+    write(notebook, body="three\nfour", mode="append", tags=("x",))
+    assert path.read_bytes() == b"---\r\nfoo: 1\r\ntags:\r\n- x\r\n---\r\none\r\ntwo\r\nend\r\nthree\r\nfour"
+
+    path.write_bytes(b"a\nb\n")
+    edit(notebook, "a\r\nb", "c\r\nd")
+    assert path.read_bytes() == b"c\nd\n"
+
+
+def test_mixed_line_ends_are_taken_as_they_are(notebook: Notebook) -> None:
+    path = notebook.vault.root / "Ideas.md"
+    path.write_bytes(b"a\r\nb\nc")
+    with pytest.raises(InvalidInputError, match="is 0 times"):
+        edit(notebook, "a\nb", "x")
+    edit(notebook, "a\r\nb", "x\ny")
+    write(notebook, body="d\r\ne", mode="append")
+
+    assert path.read_bytes() == b"x\ny\nc\nd\ne"
+
+
+def test_an_addition_adds_its_tags_and_a_replacement_replaces_them(notebook: Notebook) -> None:
+    write(notebook, tags=("one", "two words"))
+
+    assert write(notebook, body="", mode="append", tags=("Two words", "three")).tags == ["one", "two-words", "three"]
+    assert body(notebook) == "one"
+    assert write(notebook, body="two", mode="replace").tags == ["one", "two-words", "three"]
+    assert write(notebook, body="two", mode="replace", tags=("four",)).tags == ["four"]
+
+
+def test_create_tells_that_tags_would_be_new(notebook: Notebook) -> None:
+    write(notebook, body="text #here", tags=("one",))
+
+    assert write(notebook, body="text #here", tags=("ONE", "here")).status == "exists"
+    with pytest.raises(ConflictError, match="not tagged 'two, three'; send mode append with an empty body"):
+        write(notebook, body="text #here", tags=("one", "two", "three"))
+    assert write(notebook, body="", mode="append", tags=("two", "three")).tags == ["one", "two", "three", "here"]
+
+
+def test_a_tag_with_a_space_is_found_however_it_is_written(notebook: Notebook) -> None:
+    (notebook.vault.root / "a.md").write_text("---\ntags: [project x, '#my tag']\n---\nword")
+    notebook.index.refresh()
+
+    def tagged(*tags: str) -> list[str]:
+        return [one.id for one in notebook.newest(Filter(tags=clean_tags(tags)), 10, None)]
+
+    assert tagged("project x") == tagged("project-x") == tagged("#My tag", "project x") == ["a"]
+    assert tagged("x") == tagged("project") == []
+
+
+def test_the_answer_that_a_note_exists_is_the_same_for_the_same_key(notebook: Notebook) -> None:
+    write(notebook)
+    told = write(notebook, key="k")
+    write(notebook, body="two", mode="append")
+
+    assert (told.status, write(notebook, key="k")) == ("exists", told)
 
 
 def test_an_edit_counts_before_it_replaces(notebook: Notebook) -> None:

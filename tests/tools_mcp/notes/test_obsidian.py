@@ -1,5 +1,6 @@
 """Vaults as Obsidian and other programs leave them: renamed files, odd names, attachments, files that are no text."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -160,3 +161,19 @@ def test_a_link_to_a_file_with_its_suffix_in_capitals_is_written_right(notebook:
     notebook.move("b", title="c")
 
     assert texts(notebook)["a"] == "[[Upper.MD]] [[c]] [x](c.md)"
+
+
+async def test_a_note_tells_when_it_changed_in_local_time_and_utc(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("word")
+    os.utime(tmp_path / "notes" / "a.md", (1_782_900_000, 1_782_900_000))
+    async with here("notes", tmp_path) as client:
+        rows = [(await call(client, tool, **more))["notes"][0] for tool, more in TOLD]
+        rows.append(await call(client, "notes_read", id="a"))
+
+    assert {(row["modified"], row["modified_utc"]) for row in rows} == {
+        ("2026-07-01T12:00:00+02:00", "2026-07-01T10:00:00Z")
+    }
+
+
+TOLD: tuple[tuple[str, dict[str, str]], ...] = (("notes_list", {}), ("notes_search", {"query": "word"}))
