@@ -245,6 +245,11 @@ def _change_times(
     series: Series, going: _Move, span: Span | None, there: date | None, change: Change
 ) -> list[icalendar.Event]:
     """Move a series and what hangs on it, and return the components that changed."""
+    if not series.repeats and span:
+        if not _moves(series.event, span):
+            return []
+        _write_span(series.master, span, change)
+        return [series.master]
     zone = series.zone
     before = length_of(series.master, zone)
     moves = (going.was, zone_name(going.was)) != (going.start, zone_name(going.start)) or going.changes_kind
@@ -252,7 +257,9 @@ def _change_times(
     due = [(override, series.place(override), is_on_time(series, override)) for override in series.overrides]
     touched: list[icalendar.Event] = []
     if moves or longer:
-        if longer and going.length:
+        if longer and going.length and span and span.told_length and span.lasts is None:
+            set_end(series.master, going.start, going.start + going.length.clock)
+        elif longer and going.length:
             set_times(series.master, going.start, going.length, zone)
         else:
             move(series.master, going.start, zone)

@@ -288,10 +288,33 @@ def test_dates_that_cannot_be_read_are_not_moved_but_words_may_change(
 ) -> None:
     (tmp_path / "u.ics").write_text(
         "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:other\nBEGIN:VEVENT\nUID:u\nDTSTAMP:20260101T000000Z\nSUMMARY:Run\n"
-        f"DTSTART:20270301T090000Z\n{broken}\nEND:VEVENT\nEND:VCALENDAR\n"
+        f"DTSTART:20270301T090000Z\nRRULE:FREQ=DAILY\n{broken}\nEND:VEVENT\nEND:VCALENDAR\n"
     )
 
     with pytest.raises(ConflictError, match="cannot be read, so nothing was changed"):
         change(agenda, "u", start="2027-03-02T10:00")
     assert change(agenda, "u", title="Jog").event.title == "Jog"
     assert broken in (tmp_path / "u.ics").read_text().replace("\r", "")
+
+
+NIGHT: dict[str, Any] = {"start": "2026-10-24T22:00", "end": "2026-10-25T06:00"}
+
+
+def test_an_end_that_is_told_is_the_end_whatever_the_clock_does_meanwhile(agenda: Agenda) -> None:
+    agenda.create(EventFields("Night", **NIGHT))
+    assert times(agenda) == ["10-24T22:00-06:00"]
+    assert change(agenda, "e1", **NIGHT).status == "unchanged"
+    change(agenda, "e1", end="2026-10-25T05:00")
+    assert times(agenda) == ["10-24T22:00-05:00"]
+    change(agenda, "e1", duration="PT9H")
+    assert times(agenda) == ["10-24T22:00-06:00"]
+    assert change(agenda, "e1", end="2026-10-25T06:00").status == "unchanged"
+
+
+def test_a_night_shift_ends_at_its_local_time_every_night(agenda: Agenda) -> None:
+    agenda.create(EventFields("Night", **NIGHT, recurrence="FREQ=DAILY;COUNT=3"))
+    assert [time[6:] for time in times(agenda)] == ["22:00-06:00"] * 3
+    change(agenda, "e1", end="2026-10-25T05:00")
+    assert [time[6:] for time in times(agenda)] == ["22:00-05:00"] * 3
+    change(agenda, "e1", duration="PT8H")
+    assert [time[6:] for time in times(agenda)] == ["22:00-05:00", "22:00-06:00", "22:00-06:00"]
