@@ -17,14 +17,14 @@ from zoneinfo import ZoneInfo
 
 import icalendar
 
-from service_runtime.home import secure_write
+from service_runtime.home import remove_leftovers, secure_write
 from tools_mcp.calendar.facts import Facts, facts_in, series_from
 from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, series_of
 from tools_mcp.calendar.identity import file_name
 from tools_mcp.calendar.index import Index, Read, Stamp
 from tools_mcp.calendar.protocol import Snapshot, StoredSeries, seen
 from tools_mcp.calendar.trash import Trash, belongs, free_path, part_of
-from tools_mcp.disk import as_store_error, checked_write
+from tools_mcp.disk import as_store_error
 from tools_mcp.errors import ChangedError
 from tools_mcp.locking import FolderLock
 
@@ -110,7 +110,7 @@ class CalendarFolder:
         Raises:
             ChangedError: A program that knows nothing of our lock changed the file meanwhile.
         """
-        checked_write(self.folder / stored.place, encode(calendar), lambda: self._check(stored))
+        secure_write(self.folder / stored.place, encode(calendar), lambda: self._check(stored))
 
     def trash(self, stored: StoredSeries) -> None:
         """Move a series to the trash; of a file with several series only this one. Call it while `writing`.
@@ -142,8 +142,8 @@ class CalendarFolder:
         if self._swept:
             return
         for folder in (self.folder, self.folder / ".trash"):
-            for path in folder.glob(".*.tmp"):
-                path.unlink(missing_ok=True)
+            if folder.is_dir():
+                remove_leftovers(folder, time.time())
         self._swept = True
 
     def _check(self, stored: StoredSeries) -> None:

@@ -205,7 +205,7 @@ def test_of_two_files_with_one_id_the_newer_counts_and_both_are_deleted(tmp_path
 def test_what_a_killed_process_left_half_written_goes_at_the_next_write(tmp_path: Path) -> None:
     (tmp_path / ".trash").mkdir()
     for folder in (tmp_path, tmp_path / ".trash"):
-        (folder / ".e1.ics.x1y2.tmp").write_bytes(b"BEGIN")
+        (folder / ".e1.ics.x1y2z3_4.tmp").write_bytes(b"BEGIN")
     add(CalendarFolder(tmp_path, UTC_ZONE), "e1")
 
     assert list(tmp_path.rglob("*.tmp")) == []
