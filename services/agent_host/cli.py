@@ -1,4 +1,4 @@
-"""The command line: `agent-host chat|ask|check|doctor|install`, `receipts list|show|verify`, and `call_commands`.
+"""The command line: `agent-host chat|ask|check|doctor|install`, `receipts …`, `call_commands`, `session_commands`.
 
 Exit status: 0 done, 1 the turn failed or a chain does not verify (the verifier's own status for `receipts verify`),
 2 the command, the settings or the files are off, 130 cancelled.
@@ -18,6 +18,7 @@ import typer
 from agent_host.call_commands import calls
 from agent_host.command_parts import CANCELLED, HomeOption, JsonOption, run_command, settings_of
 from agent_host.errors import ConfigurationError, HomeInUseError, HostError, UsageError
+from agent_host.session_commands import sessions, with_optional_value
 from service_runtime.errors import ServiceError, SetupError
 
 app = typer.Typer(
@@ -32,6 +33,7 @@ receipts = typer.Typer(help="Read and verify the receipts of this home.", no_arg
 app.add_typer(receipts, name="receipts")
 
 app.add_typer(calls)
+app.add_typer(sessions, name="sessions")
 
 STDIN_LIMIT = 1_000_000  # bytes; more is refused as too long anyway
 _SETUP_STATUS = 2
@@ -44,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end a turn
     try:
-        status = app(args=list(arguments) or ["--help"], standalone_mode=False)
+        status = app(args=with_optional_value(arguments) or ["--help"], standalone_mode=False)
     except typer.Exit as ended:
         return ended.exit_code
     except typer.Abort:
@@ -78,12 +80,19 @@ def _root(
 def chat(
     home: HomeOption = None,
     plain: Annotated[bool, typer.Option("--plain", help="No line editing and no streaming.")] = False,
+    resume: Annotated[
+        str | None, typer.Option("--resume", help="Go on with a session, by number or id; alone it lists them.")
+    ] = None,
+    latest: Annotated[bool, typer.Option("--continue", help="Go on with the session talked in last.")] = False,
 ) -> int:
     """Talk with the agent; reads one message a line when the input is not a terminal."""
     from agent_host.gateways.chat import chat as run_chat
 
     settings = settings_of(home)
-    return run_command(lambda: run_chat(settings, os.environ, plain=plain or not sys.stdin.isatty()))
+    if latest and resume is not None:
+        raise UsageError("--continue and --resume both say which session goes on; give one of them.")
+    named = "1" if latest else resume
+    return run_command(lambda: run_chat(settings, os.environ, plain=plain or not sys.stdin.isatty(), resume=named))
 
 
 @app.command()

@@ -27,6 +27,8 @@ def chosen(sessions: Sequence[SessionSummary], told: str) -> SessionSummary:
     Raises:
         UsageError: there is none.
     """
+    if not sessions:
+        raise UsageError("There is no session on this home yet, so that none can be named; say something first.")
     if told.isascii() and told.isdigit():
         if 1 <= int(told) <= len(sessions):
             return sessions[int(told) - 1]
@@ -39,7 +41,7 @@ def chosen(sessions: Sequence[SessionSummary], told: str) -> SessionSummary:
 
 def resumed_text(session: SessionSummary) -> str:
     """Says which session goes on."""
-    return f"Going on with “{session.title}” ({session.turns} turns)."
+    return f"Going on with “{session.title}” ({_turns(session)})."
 
 
 def memory_text(memory: MemoryOverview) -> str:
@@ -58,8 +60,11 @@ def day_and_time(at_ms: int) -> str:
 
 
 def _session(one: SessionSummary) -> str:
-    turns = "1 turn" if one.turns == 1 else f"{one.turns} turns"
-    return f"{day_and_time(one.last_at_ms)}  {one.title}  ({turns}, {one.session_id})"
+    return f"{day_and_time(one.last_at_ms)}  {one.title}  ({_turns(one)}, {one.session_id})"
+
+
+def _turns(one: SessionSummary) -> str:
+    return "1 turn" if one.turns == 1 else f"{one.turns} turns"
 
 
 def _memory(hit: Hit) -> str:
