@@ -184,6 +184,12 @@ def test_every_shipped_schema_is_one_for_somebody_elses_validator_too() -> None:
         ("Ana is 40.", [], False),
         ("Ana was born on 1984-05-06.", ["Ana: born 1984-05-06"], True),
         ("Growth was 12.5%.", ["growth: 12%"], False),
+        ("Zep raised 24M.", ["Zep raised 2M and Mem0 raised 24M."], False),  # moved within one sentence
+        ("Zep raised 24M.", ["24M went to Mem0, and 2M to Zep."], False),
+        ("Mem0 raised 24M.", ["Zep raised 2M and Mem0 raised 24M."], True),
+        ("Mem0 raised 24M on 2025-10-28.", ["Zep $2M 2023-12-27, Mem0 $24M 2025-10-28"], True),
+        ("Zep raised 24M on 2025-10-28.", ["Zep $2M 2023-12-27, Mem0 $24M 2025-10-28"], False),
+        ("Ana moved on 3 May 2024.", ["Ana moved on 3 May 2024 to Ghent."], True),
     ],
 )
 def test_a_fact_is_restated_when_one_sentence_read_has_its_names_and_numbers(
