@@ -388,7 +388,7 @@ def check(settings: Settings) -> str:
         SetupError: The home cannot be written or a setting cannot be used.
         StoreError: The store cannot be read.
     """
-    agenda = open_agenda(settings.home.folder("calendar"), settings.zone(), account_of(settings))
+    agenda = open_agenda(settings.home.folder("calendar", for_reading=True), settings.zone(), account_of(settings))
     snapshot = agenda.store.snapshot()
     broken = f"; {snapshot.unreadable} files cannot be read" if snapshot.unreadable else ""
     return f"calendar: {len(snapshot.series)} events and series{broken}"

@@ -74,7 +74,7 @@ def _agenda(options: argparse.Namespace) -> "Agenda":
     from tools_mcp.calendar.agenda import open_agenda
 
     settings = load_settings(os.environ, Path.cwd(), options.home)
-    return open_agenda(settings.home.folder("calendar"), settings.zone(), account_of(settings))
+    return open_agenda(settings.home.folder("calendar", for_reading=True), settings.zone(), account_of(settings))
 
 
 def _parser(name: str, description: str) -> argparse.ArgumentParser:

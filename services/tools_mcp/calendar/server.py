@@ -64,7 +64,7 @@ def build(settings: Settings) -> "FastMCP[Any]":
     """Return the calendar server of one home.
 
     Raises:
-        SetupError: The home cannot be written or the configured zone is unknown.
+        SetupError: The home cannot be made or the configured zone is unknown.
     """
 
     @asynccontextmanager
@@ -72,7 +72,7 @@ def build(settings: Settings) -> "FastMCP[Any]":
         yield {}
 
     server = new_server("calendar", _INSTRUCTIONS, lifespan)
-    tools = CalendarTools(settings.home.folder("calendar"), settings.zone(), account_of(settings))
+    tools = CalendarTools(settings.home.folder("calendar", for_reading=True), settings.zone(), account_of(settings))
     add_tool(server, tools.create_event, "calendar_create_event", Kind.ADD, EventAnswer)
     add_tool(server, tools.list_events, "calendar_list_events", Kind.READ, EventList)
     add_tool(server, tools.get_event, "calendar_get_event", Kind.READ, EventAnswer)

@@ -1,3 +1,4 @@
+import errno
 import os
 import threading
 from datetime import UTC, datetime, timedelta
@@ -6,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.tools_mcp.running import call, here, refused
 from tools_mcp.calendar.agenda import Agenda
 from tools_mcp.calendar.ics import decode, new_calendar, series_of
 from tools_mcp.calendar.model import EventDraft
@@ -220,3 +222,24 @@ def test_reading_and_exporting_need_no_lock(tmp_path: Path) -> None:
         data, events = agenda.packed("e1")
 
     assert (len(events), data.count(b"BEGIN:VEVENT")) == (1, 1)
+
+
+async def test_a_calendar_on_a_disk_that_takes_nothing_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with here("calendar", tmp_path) as client:
+        await call(client, "calendar_create_event", title="Lunch", start="2026-12-01T12:00")
+
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    for name in ("chmod", "touch"):
+        monkeypatch.setattr(Path, name, read_only)
+    async with here("calendar", tmp_path) as client:
+        listed = await call(client, "calendar_list_events", start="2026-12-01", end="2026-12-01")
+        exported = await call(client, "calendar_export", start="2026-12-01", end="2026-12-01")
+        said = await refused(client, "calendar_create_event", title="x", start="2026-12-01T13:00", idempotency_key="k")
+
+    assert [event["title"] for event in listed["events"]] == ["Lunch"]
+    assert exported["events"] == 1
+    assert said == "The calendar folder cannot be written: read-only file system; nothing was changed."
