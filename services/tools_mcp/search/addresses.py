@@ -54,6 +54,10 @@ class Refusal:
     reason: str
 
 
+_NO_NAME = Refusal("The host is no valid name; send one such as example.org.")
+_TOO_LONG = Refusal(f"The address is longer than {MOST_CHARACTERS} characters; send a shorter one.")
+
+
 @dataclass(frozen=True)
 class Target:
     """An address that may be looked up: all ASCII, the host in lower case without brackets or a dot at its end."""
@@ -89,7 +93,7 @@ class Target:
 def read_target(url: str) -> Target | Refusal:
     """Return where an address leads, or why it is not fetched; nothing is looked up."""
     if len(url) > MOST_CHARACTERS:
-        return Refusal(f"The address is longer than {MOST_CHARACTERS} characters; send a shorter one.")
+        return _TOO_LONG
     if "\\" in url or any(unicodedata.category(character)[0] in "CZ" for character in url):
         return Refusal("The address holds a space, a backslash or a hidden character; send it as a browser shows it.")
     try:
@@ -113,7 +117,8 @@ def _target(parts: SplitResult, told_port: int | None) -> Target | Refusal:
         allowed = " and ".join(map(str, _PORTS[scheme]))
         return Refusal(f"Port {port} is not fetched from; for {scheme} the ports are {allowed}.")
     path = quote(parts.path or "/", safe=_UNQUOTED)
-    return Target(scheme, host, port, f"{path}?{quote(parts.query, safe=_UNQUOTED)}" if parts.query else path)
+    target = Target(scheme, host, port, f"{path}?{quote(parts.query, safe=_UNQUOTED)}" if parts.query else path)
+    return target if len(target.url) <= MOST_CHARACTERS else _TOO_LONG
 
 
 def is_public(address: str) -> bool:
@@ -134,15 +139,16 @@ def not_public(host: str) -> Refusal:
 
 def _host(netloc: str) -> str | Refusal:
     if netloc.startswith("["):
-        return _literal_6(netloc[1:].partition("]")[0])
+        inside, _, port = netloc[1:].partition("]")
+        return _literal_6(inside) if port[:1] in {"", ":"} else _NO_NAME
     name = _in_ascii(netloc.partition(":")[0])
     if name is None:
-        return Refusal("The host is no valid name; send one such as example.org.")
+        return _NO_NAME
     labels = name.removesuffix(".").split(".")
     if re.fullmatch(r"\d+|0x[0-9a-f]*", labels[-1]):  # the URL Standard reads this as IPv4, in many notations
         return _literal_4(".".join(labels))
     if len(name) > _MOST_NAME or not all(_LABEL.fullmatch(label) for label in labels):
-        return Refusal("The host is no valid name; send one such as example.org.")
+        return _NO_NAME
     endings = {".".join(labels[at:]) for at in range(len(labels))}
     return not_public(".".join(labels)) if len(labels) == 1 or endings & _LOCAL_ENDINGS else ".".join(labels)
 

@@ -11,7 +11,7 @@ from tools_mcp.search.addresses import Target, read_target
 from tools_mcp.search.fetching import Failure, Page
 from tools_mcp.search.model import FetchedPage, PageAnswer, ProviderState, SearchAnswer, SearchResult
 from tools_mcp.search.reading import Format
-from tools_mcp.search.visits import Visit
+from tools_mcp.search.visits import Visit, visit_id
 from tools_mcp.search.web import Found, Last
 from tools_mcp.texts import cut, shown
 
@@ -82,7 +82,7 @@ def search_text(model: SearchAnswer) -> str:
     return "\n".join([f"Untrusted text from the web, found by {model.provider}:", *lines, *notes])
 
 
-def page_answer(page: Page, visit: Visit, start: int, most: int, *, is_kept: bool) -> PageAnswer:
+def page_answer(page: Page, start: int, most: int, *, is_kept: bool) -> PageAnswer:
     """Return the part of a page that begins at `start`, of at most `most` characters and what fits in one answer.
 
     Raises:
@@ -94,7 +94,7 @@ def page_answer(page: Page, visit: Visit, start: int, most: int, *, is_kept: boo
     end = start + fitting(text[start : start + most], _TEXT_BYTES)
     return PageAnswer(
         status="ok",
-        id=visit.id,
+        id=visit_id(page.url),
         url=page.url,
         title=page.reading.title or None,
         published=page.reading.published or None,

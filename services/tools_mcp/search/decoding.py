@@ -42,6 +42,7 @@ class Unpacker:
     _taken: int = 0
     _start: bytes = b""
     _machine: "zlib._Decompress | None" = None
+    _members: int = 0
 
     def __post_init__(self) -> None:
         if self.encoding not in {"", "identity", "gzip", "x-gzip", "deflate"}:
@@ -61,6 +62,10 @@ class Unpacker:
             self._unpack(fitting)
         self.is_cut |= len(fitting) < len(chunk)
 
+    def end(self) -> None:
+        """Say that no more comes: a packed body without its end was cut on its way."""
+        self.is_cut |= self._machine is not None or (bool(self._start) and not self._members)
+
     def _unpack(self, chunk: bytes) -> None:
         chunk, self._start = self._start + chunk, b""
         while chunk and not self.is_cut:
@@ -71,6 +76,9 @@ class Unpacker:
             try:
                 self.body += self._machine.decompress(chunk, self.most - len(self.body) + 1)
             except zlib.error as error:
+                if self._members:  # what follows a whole one is padding, and browsers let it be
+                    self._machine = None
+                    return
                 raise UnreadableBodyError from error
             if len(self.body) > self.most:
                 del self.body[self.most :]
@@ -78,6 +86,7 @@ class Unpacker:
             chunk = self._machine.unused_data  # another member of the same file (RFC 1952, 2.2)
             if self._machine.eof:
                 self._machine = None
+                self._members += 1
 
     def _window(self, chunk: bytes) -> int:
         if self.encoding != "deflate":
@@ -92,7 +101,10 @@ def text_of(body: bytes, declared: str = "", *, is_html: bool = False) -> str:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, errors="replace")
     found = _META.search(body[:_HEAD_BYTES]) if is_html else None
-    for label in (declared, found.group(1).decode("ascii") if found else ""):
+    told = found.group(1).decode("ascii") if found else ""
+    if told.lower().startswith("utf-16"):  # whoever can read the tag is not reading UTF-16 (HTML Standard, 13.2.3.2)
+        told = "utf-8"
+    for label in (declared, told):
         if name := _codec(label):
             return body.decode(name, errors="replace")
     try:

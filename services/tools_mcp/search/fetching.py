@@ -202,7 +202,7 @@ def _weight(rules: Robots) -> int:
 def _following(target: Target, location: str) -> Target | Failure:
     """Return where a redirect leads, judged like an address somebody sent."""
     try:
-        url = urldefrag(urljoin(target.url, location)).url
+        url = urldefrag(urljoin(target.url, location.strip().replace(" ", "%20"))).url  # as browsers do
     except ValueError:
         url = ""
     following = read_target(url)

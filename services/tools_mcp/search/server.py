@@ -101,9 +101,9 @@ class SearchTools:
         if isinstance(found, Failure):
             model = answers.failure_answer(url, format, found)
         else:
-            visit = self.visits.add(found.url, found.asked, found.reading.title, self.fetcher.now())
             place, most = min(max(start or 0, 0), MOST_TEXT), clamp(max_chars, _PART, _MOST_PART)
-            model = answers.page_answer(found, visit, place, most, is_kept=is_kept)
+            model = answers.page_answer(found, place, most, is_kept=is_kept)
+            self.visits.add(found.url, found.asked, found.reading.title, self.fetcher.now())
         return answer(model, answers.page_text(model), is_error=model.status != "ok")
 
     async def status(self, *, limit: Limit = None, cursor: Cursor = None) -> ToolResult:

@@ -28,7 +28,7 @@ class Visits:
 
     def add(self, url: str, asked: str, title: str, at: datetime) -> Visit:
         """Note that a page's text was handed out."""
-        visit = Visit(hashlib.sha256(url.encode()).hexdigest()[:_ID_CHARACTERS], url, asked, title, at)
+        visit = Visit(visit_id(url), url, asked, title, at)
         self._by_url.pop(url, None)
         self._by_url[url] = visit
         while len(self._by_url) > self.most:
@@ -38,3 +38,8 @@ class Visits:
     def newest(self) -> tuple[Visit, ...]:
         """Return the visits, newest first."""
         return tuple(reversed(self._by_url.values()))
+
+
+def visit_id(url: str) -> str:
+    """Return the id of a page: the same for the same address."""
+    return hashlib.sha256(url.encode()).hexdigest()[:_ID_CHARACTERS]

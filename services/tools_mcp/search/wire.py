@@ -102,6 +102,7 @@ async def _read(response: httpcore2.Response, most_bytes: int) -> Reply:
             body.feed(chunk[at : at + _PIECE_BYTES])
         if body.is_cut:
             break
+    body.end()
     return Reply(response.status, headers, bytes(body.body), body.is_cut)
 
 

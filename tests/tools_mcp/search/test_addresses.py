@@ -102,3 +102,15 @@ def test_any_text_is_read_or_refused_and_never_leads_to_a_place_that_is_not_publ
         assert " " not in found.path
         assert not found.is_literal or is_public(found.host)
         assert read_target(found.url) == found
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[2606:4700::1]x/", "http://[2606:4700::1].example/", "http://[2606:4700::1]80/"]
+)
+def test_what_follows_the_brackets_is_a_port_or_nothing(url: str) -> None:
+    assert isinstance(read_target(url), Refusal)
+
+
+def test_an_address_that_grows_too_long_when_it_is_written_out_is_refused() -> None:
+    assert isinstance(read_target("http://a.example/" + "\U0001f600" * 1_900), Refusal)
+    assert isinstance(read_target("http://a.example/" + "\U0001f600" * 100), Target)

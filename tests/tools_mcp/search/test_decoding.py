@@ -120,3 +120,31 @@ def test_only_the_bodys_word_is_ignored_for_plain_text() -> None:
 @given(st.binary(max_size=300), st.text(max_size=20), st.booleans())
 def test_any_bytes_are_read_as_some_text(body: bytes, declared: str, is_html: bool) -> None:
     assert text_of(body, declared, is_html=is_html).encode("utf-8", "surrogatepass") is not None
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, raw_deflate])
+@pytest.mark.parametrize("step", [1, 10_000])
+def test_a_packed_body_without_its_end_is_told_as_cut(pack: Callable[[bytes], bytes], step: int) -> None:
+    packed = pack(bytes(range(256)) * 40)
+    half = packed[: len(packed) // 2]
+    unpacker = Unpacker("gzip" if pack is gzip.compress else "deflate", 100_000)
+    for at in range(0, len(half), step):
+        unpacker.feed(half[at : at + step])
+    unpacker.end()
+
+    assert unpacker.is_cut
+
+
+@pytest.mark.parametrize("trailing", [b"\0\0\0\0", b"\0", b"padding of a careless server"])
+def test_what_follows_a_whole_gzip_body_is_let_be(trailing: bytes) -> None:
+    unpacker = Unpacker("gzip", 1000)
+    unpacker.feed(gzip.compress(b"words") + trailing)
+    unpacker.end()
+
+    assert (bytes(unpacker.body), unpacker.is_cut) == (b"words", False)
+
+
+def test_a_page_that_calls_itself_utf_16_in_a_tag_of_one_byte_letters_is_utf_8() -> None:
+    page = b'<meta charset="utf-16"><p>Gr\xc3\xb6\xc3\x9fe</p>'
+
+    assert text_of(page, is_html=True).endswith("<p>Größe</p>")

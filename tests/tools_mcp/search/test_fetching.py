@@ -127,6 +127,13 @@ async def test_a_redirect_may_be_written_in_any_letters(web: Web, fetcher: Fetch
     assert (await page(fetcher, "http://site.example/")).url == "http://site.example/gr%C3%B6%C3%9Fe"
 
 
+async def test_a_space_in_a_redirect_is_written_out_as_browsers_do(web: Web, fetcher: Fetcher) -> None:
+    web.pages["http://site.example/"] = to(" /a b ")
+    web.pages["http://site.example/a%20b"] = Canned(ARTICLE)
+
+    assert (await page(fetcher, "http://site.example/")).url == "http://site.example/a%20b"
+
+
 async def test_a_redirect_from_https_to_http_is_refused_and_the_other_way_is_followed(
     web: Web, fetcher: Fetcher
 ) -> None:
