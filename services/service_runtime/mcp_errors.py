@@ -16,13 +16,14 @@ from service_runtime.errors import ServiceError, SetupError
 from service_runtime.stdin_guard import UNREADABLE_METHOD
 
 _PROBLEMS = (  # pydantic's error types, first match wins
+    (r"null_text", 'is the text "null"'),
     (r"missing", "is missing"),
-    (r"too_(long|short)|(greater|less)_than", "is out of bounds"),
+    (r"too_short", "is empty or too short"),
+    (r"too_long|(greater|less)_than", "is out of bounds"),
     (r"literal_error|enum", "is not one of the choices"),
     (r"_type$|_parsing$|_from_float$", "has the wrong type"),
     (r"pattern", "has the wrong form"),
 )
-_NOTHING: tuple[object, ...] = ("", [])
 _NOUNS = {  # a JSON type in words, what its bounds are called, what they count
     "string": ("a text", "Length", " characters"),
     "integer": ("a whole number", "imum", ""),
@@ -74,7 +75,6 @@ def argument_sentence(tool: str, schema: Mapping[str, Any], error: ErrorDetails)
     steps = [f"item {step + 1}" if isinstance(step, int) else repr(step) for step in reversed(inside)]
     item = f" (in {' of '.join(steps)})" if steps else ""
     problem = next((words for pattern, words in _PROBLEMS if re.search(pattern, error["type"])), "is not valid")
-    problem = "is empty" if error["input"] in _NOTHING else problem
     leave_out = "" if name in schema.get("required", ()) else ", or leave it out"
     return f"The argument {name!r} of {tool}{item} {problem}: send {accepted(properties[name])}{leave_out}."
 

@@ -112,7 +112,8 @@ class RateLimit:
 class Gate:
     """ASGI middleware that answers what must not reach the server; only health is open without the token.
 
-    Who has the token has a rate of its own, so that nobody without it can use that up; `/healthz` has none.
+    Who has the token has a rate of its own, so that nobody without it can use that up, and so has `/readyz`;
+    `/healthz` has none.
     """
 
     app: ASGIApp
@@ -131,7 +132,7 @@ class Gate:
         scheme, _, sent = request.headers.get("authorization", "").partition(" ")
         bearer = scheme.lower() == "bearer"
         known = bearer and hmac.compare_digest(sent.strip().encode(), self.token.encode())
-        caller = request.client.host if request.client else "unknown"
+        caller = (request.client.host if request.client else "unknown") + (path if path == _READY else "")
         if wait := self.limit.wait(f"{caller} with the token" if known else caller):
             later = {"Retry-After": str(int(wait) + 1)}
             return _refuse(429, "rate_limited", "Too many requests; wait and send fewer per second.", later)
@@ -154,7 +155,7 @@ def _in_one_sentence(send: Send) -> Send:
         if message["type"] == "http.response.start" and message["status"] == HTTPStatus.BAD_REQUEST:
             held.append(message)  # its length is known with the body, which the SDK sends in one piece
             return
-        if held and b"Validation error" in message["body"]:
+        if held and any(word in message["body"] for word in (b"Validation error", b"Parse error")):
             error = {"code": INVALID_REQUEST, "message": "The body is no JSON-RPC 2.0 message; send one MCP request."}
             message["body"] = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
             MutableHeaders(scope=held[0])["content-length"] = str(len(message["body"]))

@@ -81,7 +81,7 @@ TAGS = "send a list of at most 50 items, each a text of at most 200 characters, 
     ("arguments", "sentence"),
     [
         ({}, f"The argument 'query' of demo_say is missing: {TEXT}"),
-        ({"query": ""}, f"The argument 'query' of demo_say is empty: {TEXT}"),
+        ({"query": ""}, f"The argument 'query' of demo_say is empty or too short: {TEXT}"),
         ({"query": 5}, f"The argument 'query' of demo_say has the wrong type: {TEXT}"),
         ({"query": "x", "q": 1}, "demo_say has no argument 'q'; it accepts query, limit, tags, loud, note."),
         ({"query": "x", "limit": "null"}, f"The argument 'limit' of demo_say has the wrong type: {NUMBER}"),
