@@ -1,10 +1,12 @@
 """Text from callers, made safe to keep: bounded, without control characters, always encodable as UTF-8."""
 
+import re
 import unicodedata
 
 from tools_mcp.errors import InvalidInputError
 
 _SHOWN = 60
+_LINE_END = re.compile(r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 
 
 def one_line(text: str, what: str, most: int) -> str:
@@ -19,13 +21,13 @@ def one_line(text: str, what: str, most: int) -> str:
 
 
 def many_lines(text: str, what: str, most: int) -> str:
-    """Return the text with line feeds as line breaks and without control characters other than tab.
+    """Return the text with line feeds as line breaks, whatever broke them, and no control characters other than tab.
 
     Raises:
         InvalidInputError: It is longer than `most` characters or is no valid Unicode.
     """
     _check_encodable(text, what)
-    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    plain = _LINE_END.sub("\n", text)
     return _bounded("".join(c for c in plain if c in "\n\t" or not _is_control(c)), what, most)
 
 

@@ -1,32 +1,32 @@
 """Drafts as files that other programs open: an e-mail as `.eml` (RFC 5322), everything else as `.md`. Pure: no disk.
 
 `X-Unsent: 1` makes mail programs open the file as a message to be sent, not as one that came in. What a mail header may
-bend (a name that is no address, say) stands a second time in `X-Prometheus-Draft`, as JSON, and is read from there.
+bend (a name that is no address, say) stands a second time in `X-Prometheus-Draft`, as JSON in base64, and is read from
+there: nothing that somebody writes into a subject can be taken for a header, an encoded word or an end of line.
 """
 
+import base64
 import json
 import re
+import textwrap
 import unicodedata
 from datetime import datetime
 from email import message_from_bytes
-from email.headerregistry import Address, Group
 from email.message import EmailMessage
 from email.policy import SMTP
+from email.utils import format_datetime
 from typing import Any, cast, get_args
 
+from tools_mcp.messages.addresses import address_header, header
 from tools_mcp.messages.model import Channel, Draft
 
 SUFFIXES = {"email": ".eml", "sms": ".md", "chat": ".md"}
 
 _ASCII = SMTP.clone(cte_type="7bit")
-_ADDRESS = re.compile(
-    r"(?:(?P<name>[^<>\"]*?)\s*<)?(?P<user>[\w!#$%&'*+/=?^`{|}~-][\w.!#$%&'*+/=?^`{|}~-]{0,63})@(?P<host>[\w.-]+)>?",
-    re.ASCII,
-)
 _NAME_BYTES = 60
 _KEPT = re.compile(r"[^\w.-]+")
 _MEMBERS = "X-Prometheus-Draft"
-_HEAD = re.compile(r"\A---\n(?P<head>.*?)\n---\n\n(?P<body>.*)\n\Z", re.DOTALL)
+_HEAD = re.compile(r"\A---\n(?P<head>.*?)\n---\n(?P<body>.*)\Z", re.DOTALL)
 
 
 def file_stem(draft: Draft) -> str:
@@ -39,6 +39,12 @@ def file_stem(draft: Draft) -> str:
 def encode(draft: Draft) -> bytes:
     """Return the bytes of a draft's file."""
     return _eml(draft) if draft.channel == "email" else _markdown(draft)
+
+
+def is_kept(draft: Draft, content: bytes) -> bool:
+    """Say whether a draft can be read back from its file as it is, so that none is lost after it was answered for."""
+    read = decode(content, SUFFIXES[draft.channel])
+    return read is not None and (_members(read), read.body) == (_members(draft), draft.body)
 
 
 def decode(content: bytes, suffix: str) -> Draft | None:
@@ -74,23 +80,18 @@ def _channel(told: object) -> Channel:
 
 
 def _eml(draft: Draft) -> bytes:
-    message = EmailMessage(_ASCII)
-    message["To"] = [_recipient(one) for one in draft.to]
-    message["Subject"] = draft.subject
-    message["Date"] = draft.created_at
-    message["X-Unsent"] = "1"
-    message[_MEMBERS] = json.dumps(_members(draft))
-    message.set_content(draft.body)
-    return message.as_bytes()
-
-
-def _recipient(text: str) -> Address | Group:
-    """Return an address, or for a mere name an empty group of that name: a header has no other place for one."""
-    match = _ADDRESS.fullmatch(text)
-    try:
-        return Address(match["name"] or "", match["user"], match["host"]) if match else Group(text)
-    except (ValueError, IndexError):
-        return Group(text)
+    members = base64.b64encode(json.dumps(_members(draft)).encode()).decode()
+    folded = "\r\n ".join(textwrap.wrap(members, 72))
+    body = EmailMessage(_ASCII)
+    body.set_content(draft.body)
+    head = (
+        address_header("To", draft.to)
+        + header("Subject", draft.subject)
+        + header("Date", format_datetime(draft.created_at))
+        + header("X-Unsent", "1")
+        + f"{_MEMBERS}:\r\n {folded}\r\n"
+    )
+    return head.encode() + body.as_bytes()
 
 
 def _from_eml(content: bytes) -> tuple[dict[str, Any], str]:
@@ -99,7 +100,8 @@ def _from_eml(content: bytes) -> tuple[dict[str, Any], str]:
     if body is None:
         raise ValueError(content[:20])
     text: str = body.get_content()
-    return json.loads(str(message[_MEMBERS])), text.replace("\r\n", "\n").removesuffix("\n")
+    members = "".join(str(message[_MEMBERS]).split())
+    return json.loads(base64.b64decode(members, validate=True)), text.replace("\r\n", "\n").removesuffix("\n")
 
 
 def _markdown(draft: Draft) -> bytes:
@@ -109,8 +111,8 @@ def _markdown(draft: Draft) -> bytes:
 
 
 def _from_markdown(text: str) -> tuple[dict[str, Any], str]:
-    match = _HEAD.match(text)
+    match = _HEAD.match(text.removeprefix("\ufeff").replace("\r\n", "\n"))  # as an editor may have left it
     if match is None:
         raise ValueError(text[:20])
     pairs = (line.split(": ", 1) for line in match["head"].split("\n"))
-    return {name: json.loads(value) for name, value in pairs}, match["body"]
+    return {name: json.loads(value) for name, value in pairs}, match["body"].strip("\n")

@@ -12,7 +12,8 @@ from service_runtime.settings import Settings
 from tools_mcp.disk import as_store_error
 from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError
 from tools_mcp.locking import FolderLock
-from tools_mcp.messages.files import SUFFIXES, decode, encode, file_stem
+from tools_mcp.messages.addresses import mailbox
+from tools_mcp.messages.files import SUFFIXES, decode, encode, file_stem, is_kept
 from tools_mcp.messages.model import Channel, Draft, Kept, Status
 from tools_mcp.texts import many_lines, one_line, shown
 
@@ -53,6 +54,9 @@ class Outbox:
             StoreError: The folder cannot be written.
         """
         draft = self._made(asked, key)
+        content = encode(draft)
+        if not is_kept(draft, content):
+            raise InvalidInputError("The message cannot be kept as it is; send plainer text in to, subject and body.")
         with self.lock.held():
             if draft.request:
                 earlier = self._earlier(draft)
@@ -60,7 +64,7 @@ class Outbox:
                     return "exists", earlier
             message_id = self._unused(file_stem(draft))
             with as_store_error(_FOLDER, "written"):
-                secure_write(self.root / f"{message_id}{SUFFIXES[draft.channel]}", encode(draft))
+                secure_write(self.root / f"{message_id}{SUFFIXES[draft.channel]}", content)
         return "drafted", Kept(message_id, draft)
 
     def newest(self) -> list[Kept]:
@@ -72,31 +76,34 @@ class Outbox:
         return sorted(self._kept(self.root), key=lambda kept: (kept.draft.created_at, kept.id), reverse=True)
 
     def discard(self, message_id: str) -> Kept:
-        """Move a draft to `.trash`, from where a person can take it back.
+        """Move a draft to `.trash`, from where a person can take it back; one that lies there stays there.
 
         Raises:
             NotFoundError: There is no such draft.
             StoreError: The folder cannot be written.
         """
+        trash = self.root / _TRASH
         with self.lock.held():
-            kept = next((one for one in self._kept(self.root) if one.id == message_id), None)
-            if kept is None:
-                raise NotFoundError(
-                    f"The outbox has no message {shown(message_id)}; message_list tells the ids there are."
-                )
-            name = f"{kept.id}{SUFFIXES[kept.draft.channel]}"
-            with as_store_error(_FOLDER, "written"):
-                trash = self.root / _TRASH
-                trash.mkdir(mode=0o700, exist_ok=True)
-                (self.root / name).rename(trash / name)
-        return kept
+            kept = self._find(self.root, message_id)
+            if kept is not None:
+                name = f"{kept.id}{SUFFIXES[kept.draft.channel]}"
+                with as_store_error(_FOLDER, "written"):
+                    trash.mkdir(mode=0o700, exist_ok=True)
+                    (self.root / name).rename(trash / name)
+            found = kept or self._find(trash, message_id)
+        if found is None:
+            raise NotFoundError(f"The outbox has no message {shown(message_id)}; message_list tells the ids there are.")
+        return found
+
+    def _find(self, folder: Path, message_id: str) -> Kept | None:
+        return next((one for one in self._kept(folder) if one.id == message_id), None)
 
     def _made(self, asked: Asked, key: str | None) -> Draft:
         recipients = tuple(one_line(one, "to", _MOST_ADDRESS) for one in asked.to)
         if not recipients or not all(recipients):
             raise InvalidInputError("A message needs somebody to go to; send to with at least one name or address.")
-        if any("," in one for one in recipients):
-            raise InvalidInputError("A recipient has a comma in it; send each one as an item of its own in to.")
+        for one in recipients:
+            _check_recipient(one, asked.channel)
         subject = one_line(asked.subject or "", "subject", _MOST_SUBJECT)
         body = many_lines(asked.body, "body", MOST_BODY).strip("\n")
         if not body.strip():
@@ -160,3 +167,12 @@ def _files(folder: Path) -> list[Path]:
         return []
     suffixes = set(SUFFIXES.values())
     return [path for path in folder.iterdir() if path.suffix in suffixes and path.is_file() and not path.is_symlink()]
+
+
+def _check_recipient(text: str, channel: Channel) -> None:
+    if mailbox(text) is not None:
+        return
+    if "," in text:
+        raise InvalidInputError("A recipient has a comma in it; send each one as an item of its own in to.")
+    if channel == "email" and "@" in text:
+        raise InvalidInputError(f"{shown(text)} in to is no e-mail address; send name@host or Name <name@host>.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastmcp import FastMCP
 from fastmcp.tools.base import ToolResult
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, TypeAdapter
 
 from service_runtime.mcp_server import new_server
 from service_runtime.settings import Settings
@@ -24,15 +24,18 @@ _INSTRUCTIONS = "Drafts of messages in the person's outbox. Nothing is ever sent
 _BODY_BYTES = 2_000
 
 
+_AS_LIST: TypeAdapter[Any] = TypeAdapter(Annotated[Any, LIST_FROM_JSON])
+
+
 def _one_as_list(value: Any) -> Any:
-    """Take a single recipient for a list of one; a JSON list in a string is still read as that list."""
-    return [value] if isinstance(value, str) and not value.lstrip().startswith("[") else value
+    """Take a single recipient for a list of one, `[Sales] <a@b>` too; a JSON list in a string is read as that list."""
+    read = _AS_LIST.validate_python(value)
+    return [value] if isinstance(read, str) else read
 
 
 _To = Annotated[
     tuple[Annotated[str, Field(max_length=320)], ...],
     Field(max_length=MOST_TO, description="names or addresses"),
-    LIST_FROM_JSON,
     BeforeValidator(_one_as_list),
 ]
 _Body = Annotated[str, Field(min_length=1, max_length=MOST_BODY)]

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools_mcp.messages.files import SUFFIXES, decode, encode, file_stem
+from tools_mcp.messages.files import SUFFIXES, decode, encode, file_stem, is_kept
 from tools_mcp.messages.model import Channel, Draft
 from tools_mcp.texts import many_lines, one_line
 
@@ -52,6 +52,42 @@ def test_a_line_break_cannot_smuggle_a_header_in(field: str) -> None:
     made = draft(to=(hostile,)) if field == "to" else draft(subject=hostile)
     message = message_from_bytes(encode(made), policy=default)
     assert message["Bcc"] is None
+
+
+ENCODED = "=?utf-8?q?Hi=0D=0ABcc:_evil=40x.org=0D=0A=0D=0AForged_body?="
+
+
+@pytest.mark.parametrize(
+    "subject", [ENCODED, "=?utf-8?q?a=22b?=", "Fwd: =?UTF-8?B?SGVsbG8=?= please check", "=?x?b?", "a  b", "x" * 300]
+)
+def test_an_encoded_word_stays_the_text_it_is(subject: str) -> None:
+    made = draft(to=(f"{ENCODED} <a@x.org>", ENCODED), subject=subject)
+    message = message_from_bytes(encode(made), policy=default)
+    assert decode(encode(made), ".eml") == made
+    assert is_kept(made, encode(made))
+    assert message["Bcc"] is None
+    assert message["Subject"] == subject
+    body = message.get_body(("plain",))
+    assert body is not None
+    assert body.get_content() == "See you at nine.\r\n"
+
+
+def test_a_draft_whose_file_says_something_else_is_not_kept() -> None:
+    assert not is_kept(draft(), encode(draft(subject="Another")))
+    assert not is_kept(draft(), encode(draft(body="Another.")))
+    assert not is_kept(draft(), b"")
+
+
+def test_a_draft_of_the_hour_that_comes_twice_is_kept() -> None:
+    twice = Draft("email", ("ana@x.org",), "", "hi", datetime(2026, 10, 25, 2, 30, tzinfo=NINE.tzinfo), "")
+    assert is_kept(twice, encode(twice))
+
+
+@pytest.mark.parametrize("channel", ["sms", "chat"])
+def test_a_draft_that_an_editor_saved_again_is_still_one(channel: Channel) -> None:
+    made = draft(channel, body="Hi all\nbye")
+    for content in (encode(made).replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + encode(made), encode(made).rstrip(b"\n")):
+        assert decode(content, ".md") == made
 
 
 def test_other_channels_are_markdown_with_front_matter_that_yaml_reads() -> None:

@@ -75,6 +75,32 @@ def test_a_discarded_draft_can_be_taken_back(outbox: Outbox) -> None:
     assert outbox.newest() == [kept]
 
 
+def test_discarding_twice_is_discarding_once(outbox: Outbox) -> None:
+    _, kept = outbox.draft(asked(), None)
+    assert outbox.discard(kept.id) == outbox.discard(kept.id) == kept
+
+
+def test_a_draft_that_cannot_be_read_back_is_refused_and_not_answered_for(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools_mcp.messages.outbox.encode", lambda _: b"Subject: something else\r\n\r\n")
+    with pytest.raises(InvalidInputError, match="cannot be kept as it is"):
+        outbox.draft(asked(), None)
+    assert names(outbox) == []
+
+
+def test_a_key_finds_a_draft_with_an_encoded_word_in_its_subject(outbox: Outbox) -> None:
+    words = Asked(WHOM, "=?utf-8?q?a=22b?=", "hi", "email")
+    first = outbox.draft(words, "k")
+    assert outbox.draft(words, "k") == ("exists", first[1])
+    assert outbox.newest() == [first[1]]
+
+
+def test_line_separators_of_any_kind_stay_line_breaks(outbox: Outbox) -> None:
+    _, kept = outbox.draft(asked("a\u2028b\u0085c\x0cd"), None)
+    assert kept.draft.body == "a\nb\nc\nd"
+
+
 def test_a_new_draft_takes_no_name_that_lies_in_the_trash(outbox: Outbox) -> None:
     still = Outbox(outbox.root, outbox.zone, lambda: datetime(2026, 12, 1, 9, tzinfo=outbox.zone), outbox.lock)
     _, first = still.draft(asked(), None)
@@ -98,6 +124,8 @@ def test_an_unknown_id_discards_nothing(outbox: Outbox, message_id: str) -> None
         (asked(to=()), "at least one name or address"),
         (asked(to=(" ",)), "at least one name or address"),
         (asked(to=("a, b",)), "has a comma in it"),
+        (asked(to=("A <a@x.org>, B <b@y.org>",)), "has a comma in it"),
+        (asked(to=("jane@",)), "is no e-mail address"),
         (asked(body=" \n"), "has no text"),
         (asked(body="\ud83d"), "half of a surrogate pair"),
         (asked(body="x" * 50_001), "send at most 50000"),
@@ -158,6 +186,16 @@ async def test_a_recipient_may_come_alone_as_a_list_or_as_a_list_in_a_string(tmp
         said = await refused(client, "message_draft", to=[], body="hi")
     assert [one["message"]["to"] for one in sent] == [["Ana"], ["Ana", "Bo"], ["Ana", "Bo"]]
     assert "at least one name or address" in said
+
+
+async def test_a_recipient_that_begins_like_a_list_is_one(tmp_path: Path) -> None:
+    async with here("messages", tmp_path) as client:
+        made = await call(client, "message_draft", to="[Sales] <sales@x.org>", body="hi")
+        named = await call(client, "message_draft", to=["Doe, Jane <jane@example.org>"], body="hi")
+        handle = await call(client, "message_draft", to="@jane", body="hi", channel="chat")
+    assert made["message"]["to"] == ["[Sales] <sales@x.org>"]
+    assert named["message"]["to"] == ["Doe, Jane <jane@example.org>"]
+    assert handle["message"]["to"] == ["@jane"]
 
 
 async def test_drafts_come_in_pages_that_meet(tmp_path: Path) -> None:
