@@ -4,13 +4,15 @@ Use them with these defaults, so that the JSON schema is what strict clients acc
 
     async def search(query: Text, limit: OptionalLimit = None, tags: OptionalTextList = (), all: OptionalFlag = None)
 
-For other bounds write the same by hand, for example `Annotated[tuple[str, ...], Field(max_length=9), LIST_FROM_JSON]`.
+An optional text is never the word null: a model that sends it means no value. For other bounds write the same by hand,
+for example `Annotated[tuple[str, ...], Field(max_length=9), LIST_FROM_JSON]`.
 """
 
 import json
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 
 def _list_from_json(value: Any) -> Any:
@@ -31,12 +33,20 @@ def _number_not_flag(value: Any) -> Any:
     return str(value) if isinstance(value, bool) else value
 
 
+def _text_not_null(value: Any) -> Any:
+    """Refuse the word null: who sends it means no value, and a folder or a place of that name would stay."""
+    if isinstance(value, str) and value.strip() == "null":
+        raise PydanticCustomError("null_text", 'the text "null"')
+    return value
+
+
 # A bound stands before the validator that reads the value, so that it bounds the type and shows in the schema.
 LIST_FROM_JSON = BeforeValidator(_list_from_json)
 NUMBER = BeforeValidator(_number_not_flag)
+NOT_NULL = BeforeValidator(_text_not_null)
 
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
-OptionalText = Annotated[str, Field(max_length=1000)] | None
+OptionalText = Annotated[str, Field(max_length=1000), NOT_NULL] | None
 OptionalLimit = Annotated[int, Field(ge=1, le=50), NUMBER] | None
 OptionalFlag = bool | None
 OptionalTextList = Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(max_length=50), LIST_FROM_JSON]

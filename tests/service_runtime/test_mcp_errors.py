@@ -48,6 +48,7 @@ def error(kind: str, *place: str | int) -> ErrorDetails:
         ),
         (error("string_pattern_mismatch", "title"), "'title' of add has the wrong form: send a text"),
         (error("literal_error", "title"), "'title' of add is not one of the choices: send a text"),
+        (error("null_text", "title"), "'title' of add is the text \"null\": send a text"),
         (error("string_unicode", "title"), "'title' of add is not valid: send a text"),
     ],
 )

@@ -14,7 +14,8 @@ def adapter(name: str) -> TypeAdapter[Any]:
     ("name", "sent", "read"),
     [
         ("OptionalText", None, None),
-        ("OptionalText", "null", "null"),
+        ("OptionalText", "Null", "Null"),
+        ("OptionalText", "null hypothesis", "null hypothesis"),
         ("OptionalText", "", ""),
         ("OptionalLimit", None, None),
         ("OptionalLimit", "5", 5),
@@ -40,6 +41,8 @@ def test_a_value_is_read_as_clients_send_it(name: str, sent: object, read: objec
         ("Text", "x" * 1001),
         ("OptionalText", "x" * 1001),
         ("OptionalText", 5),
+        ("OptionalText", "null"),
+        ("OptionalText", " null\n"),
         ("OptionalLimit", "null"),
         ("OptionalLimit", 0),
         ("OptionalLimit", 51),

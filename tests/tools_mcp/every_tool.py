@@ -62,7 +62,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "calendar_export": {"id": "EVENT"},
     "calendar_now": {},
-    "notes_write": {"title": "Another note", "body": "words"},
+    "notes_write": {"title": "Another note", "body": "words", "mode": "replace"},
     "notes_read": {"id": "A note"},
     "notes_search": {"query": "words"},
     "notes_list": {},

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from service_runtime.mcp_server import new_server
 from service_runtime.settings import Settings
-from service_runtime.tool_arguments import NUMBER, OptionalText, OptionalTextList, Text
+from service_runtime.tool_arguments import NOT_NULL, NUMBER, OptionalText, OptionalTextList, Text
 from tools_mcp.arguments import Cursor, Key, Limit
 from tools_mcp.errors import ConflictError
 from tools_mcp.notes.frontmatter import clean_tags
@@ -28,7 +28,7 @@ from tools_mcp.tool_definition import Kind, add_tool, answer
 _INSTRUCTIONS = "The person's notes, kept as Markdown files. An id is the file's path without .md."
 _Id = Annotated[str, Field(min_length=1, max_length=1000)]
 _Title = Annotated[str, Field(min_length=1, max_length=300)]
-_NewTitle = Annotated[str | None, Field(max_length=300)]
+_NewTitle = Annotated[str, Field(max_length=300), NOT_NULL] | None
 _Section = Annotated[Annotated[str, Field(max_length=300)] | None, Field(description="A heading")]
 _Body = Annotated[str, Field(max_length=100_000)]
 _Piece = Annotated[str, Field(min_length=1, max_length=20_000)]
@@ -36,7 +36,7 @@ _Replacement = Annotated[str, Field(max_length=20_000)]
 _TAG_CHARACTERS = 200  # of one that is looked for: files may have longer ones than those written here
 _Mode = Annotated[Mode, BeforeValidator(lambda value: "create" if value is None else value)]
 _Count = Annotated[Annotated[int, Field(ge=1, le=10_000)] | None, NUMBER]
-_Hash = Annotated[str | None, Field(max_length=64)]
+_Hash = Annotated[str, Field(max_length=64), NOT_NULL] | None
 
 
 def build(settings: Settings) -> "FastMCP[Any]":

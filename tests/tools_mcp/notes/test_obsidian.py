@@ -8,7 +8,7 @@ import pytest
 from service_runtime.settings import load_settings
 from tests.tools_mcp.notes.test_moving import put, texts
 from tests.tools_mcp.notes.test_notebook import notebook, write
-from tests.tools_mcp.running import call, here, text_of
+from tests.tools_mcp.running import call, here, refused, text_of
 from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError
 from tools_mcp.notes.index import Filter
 from tools_mcp.notes.notebook import Notebook, check
@@ -123,6 +123,24 @@ def test_a_note_that_is_no_text_or_too_large_can_be_moved_and_deleted(notebook: 
     assert (notebook.vault.root / "work/A- b.md").read_bytes() == data
     gone = notebook.delete("work/A- b", expected_hash=moved.content_hash)
     assert (notebook.vault.root / f"{(gone.undo or '').split(' id ')[1]}.md").read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "name"),
+    [
+        ("notes_write", {"title": "a", "body": "b", "folder": "null"}, "folder"),
+        ("notes_write", {"title": "a", "body": "b", "expected_hash": "null"}, "expected_hash"),
+        ("notes_move", {"id": "a", "title": "null"}, "title"),
+        ("notes_list", {"folder": "null"}, "folder"),
+    ],
+)
+async def test_the_word_null_names_nothing(tmp_path: Path, tool: str, arguments: dict[str, str], name: str) -> None:
+    async with here("notes", tmp_path) as client:
+        said = await refused(client, tool, **arguments)
+
+    assert said.startswith(f'The argument {name!r} of {tool} is the text "null": send a text of at most ')
+    assert said.endswith(", or leave it out.")
+    assert not (tmp_path / "notes" / "null").exists()
 
 
 async def test_files_that_no_id_can_name_are_counted_and_named(tmp_path: Path) -> None:
