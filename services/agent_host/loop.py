@@ -1,22 +1,24 @@
 """The loop: a model and its tools, until the model has nothing more to ask.
 
 Pure over a `Model` and a `ToolBox`: no clock, no disk, no receipts. One model call a step; no tool request ends the
-turn; every requested tool is run and its results go back in one user message. At the cap the model is asked once
-more, without tools, so that a turn always ends in words (agent.md rows 2, 3 and 5).
+turn; every requested tool is run and its results go back in one user message. Requests in a row of tools that change
+nothing run at the same time, every other one by itself; results keep the order of the requests. At the cap the model
+is asked once more, without tools, so that a turn always ends in words (agent.md rows 2, 3 and 5).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Protocol
 
 from agent_host.errors import ProviderError
 from agent_host.mcp_clients.protocol import ToolBox, ToolOutcome
 from agent_host.providers.protocol import Message, ModelReply, ModelRequest, StopReason, Text, ToolResult, ToolUse
 from agent_host.tool_note import NoteFilter, without_notes
-from agent_host.tracing.events import CallKind, Emit, ReplyDelta, ToolCalled, ToolStarted
+from agent_host.tracing.events import CallKind, Emit, Notice, PermissionDecided, ReplyDelta, ToolCalled, ToolStarted
 from agent_host.trim import trimmed
 
 LIMIT_NOTE = "You have used every step of this turn. Answer now, in words, from what you know."
@@ -67,7 +69,12 @@ async def run_loop(
             continue  # the provider wants its own words back and goes on from there
         if not answer.tool_uses:
             return _in_words(answer, added)
-        results = [await _run_tool(tools, use, emit, turn_id) for use in answer.tool_uses]
+        read_only = frozenset(tool.name for tool in request.tools if tool.read_only)
+        results = [
+            result
+            for batch in _batches(answer.tool_uses, read_only)
+            for result in await _run_batch(tools, batch, emit, turn_id)
+        ]
         added.append(Message("user", tuple(results)))
     text = await _final_answer(model, _with(request, added), emit)
     added.append(Message("assistant", (Text(text),)))
@@ -96,8 +103,26 @@ def _in_words(answer: ModelReply, added: list[Message]) -> Reply:
     return Reply(text, (*added[:-1], Message("assistant", (Text(text),))), limit_reached=False)
 
 
+def _batches(uses: Sequence[ToolUse], read_only: frozenset[str]) -> Iterator[tuple[ToolUse, ...]]:
+    """Yields the requests in order, those that may run at the same time together."""
+    for is_read_only, row in groupby(uses, key=lambda use: use.name in read_only):
+        if is_read_only:
+            yield tuple(row)
+        else:
+            yield from ((use,) for use in row)
+
+
+async def _run_batch(tools: ToolBox, batch: Sequence[ToolUse], emit: Emit, turn_id: str) -> tuple[ToolResult, ...]:
+    """Runs calls at the same time; cancelling cancels each, and waits until each is emitted."""
+    if len(batch) == 1:
+        return (await _run_tool(tools, batch[0], emit, turn_id),)
+    async with asyncio.TaskGroup() as group:
+        running = [group.create_task(_run_tool(tools, use, emit, turn_id)) for use in batch]
+    return tuple(task.result() for task in running)
+
+
 async def _run_tool(tools: ToolBox, use: ToolUse, emit: Emit, turn_id: str) -> ToolResult:
-    """Runs one tool call, unless its request is faulty; one that is cancelled may have been carried out, and says so."""
+    """Runs one tool call, unless its request is faulty; a cancelled one says that it may have been carried out."""
     emit(ToolStarted(use.name))
     if use.fault is not None:
         unmade = ToolOutcome("", use.name, use.fault, None, is_error=True, duration_ms=0)
@@ -109,6 +134,10 @@ async def _run_tool(tools: ToolBox, use: ToolUse, emit: Emit, turn_id: str) -> T
         unknown = ToolOutcome("", use.name, CANCELLED_CALL, None, is_error=True, duration_ms=0)
         emit(ToolCalled(use.id, use.name, use.arguments, unknown))
         raise
+    if outcome.permission is not None:
+        emit(PermissionDecided(use.id, use.name, outcome.permission))
+        if outcome.permission.answer == "unasked":
+            emit(Notice(outcome.content))
     emit(ToolCalled(use.id, use.name, use.arguments, outcome))
     return ToolResult(use.id, outcome.content, outcome.is_error)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
 from agent_host.errors import ProviderError, ProviderRefusedError
-from agent_host.loop import LIMIT_MESSAGE, LIMIT_NOTE, Reply, run_loop
-from agent_host.mcp_clients.protocol import ToolOutcome
+from agent_host.loop import CANCELLED_CALL, LIMIT_MESSAGE, LIMIT_NOTE, Reply, run_loop
+from agent_host.mcp_clients.protocol import Permission, ToolOutcome
 from agent_host.providers.protocol import (
     JsonValue,
     Message,
@@ -21,7 +23,7 @@ from agent_host.providers.protocol import (
     ToolUse,
     Usage,
 )
-from agent_host.tracing.events import CallKind, ReplyDelta, ToolCalled, TurnEvent
+from agent_host.tracing.events import CallKind, Notice, PermissionDecided, ReplyDelta, ToolCalled, TurnEvent
 
 REQUEST = ModelRequest("be brief", (Message("user", (Text("hello"),)),), (), "auto", 100)
 
@@ -205,3 +207,95 @@ async def test_a_call_with_unreadable_arguments_is_an_error_for_the_model_and_ru
     )
     assert [event.outcome.is_error for event in events if isinstance(event, ToolCalled)] == [True, False]
     assert reply.text == "done"
+
+
+class Meeting(Tools):
+    """Tools of which each waits until `expected` calls run at the same time; notes how each call began and ended."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__()
+        self._expected = expected
+        self._running = 0
+        self._met = asyncio.Event()
+        self.log: list[str] = []
+
+    async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
+        self.log.append(f"+{name}")
+        if name.startswith("read"):
+            self._running += 1
+            if self._running == self._expected:
+                self._met.set()
+            await self._met.wait()
+        self.log.append(f"-{name}")
+        return await super().call(name, arguments, meta)
+
+
+def offering(*read_only: str) -> ModelRequest:
+    specs = (ToolSpec(name, "Reads.", {"type": "object"}, read_only=True) for name in read_only)
+    return replace(REQUEST, tools=(*specs, ToolSpec("write", "Writes.", {"type": "object"})))
+
+
+async def test_reads_in_a_row_run_at_the_same_time_and_writes_by_themselves() -> None:
+    model = Scripted(asks("read_a", "read_b", "write", "write"), said("done"))
+    tools = Meeting(expected=2)
+
+    await run_loop(model, tools, offering("read_a", "read_b"), lambda _: None, turn_id="t_1", max_iterations=5)
+
+    assert tools.log[:2] == ["+read_a", "+read_b"]
+    assert tools.log[4:] == ["+write", "-write", "+write", "-write"]
+    results = model.requests[1].messages[-1].blocks
+    assert [one.content for one in results if isinstance(one, ToolResult)] == [
+        "read_a says 0",
+        "read_b says 1",
+        "write says 2",
+        "write says 3",
+    ]
+
+
+async def test_a_read_after_a_write_waits_for_it() -> None:
+    tools = Meeting(expected=1)
+
+    await run_loop(
+        Scripted(asks("read_a", "write", "read_b"), said("done")),
+        tools,
+        offering("read_a", "read_b"),
+        lambda _: None,
+        turn_id="t_1",
+        max_iterations=5,
+    )
+
+    assert tools.log == ["+read_a", "-read_a", "+write", "-write", "+read_b", "-read_b"]
+
+
+async def test_cancelling_reads_that_run_at_the_same_time_emits_each_of_them() -> None:
+    events: list[TurnEvent] = []
+    tools = Meeting(expected=3)  # the two wait for a third that never comes
+    model = Scripted(asks("read_a", "read_b"))
+    running = asyncio.ensure_future(
+        run_loop(model, tools, offering("read_a", "read_b"), events.append, turn_id="t_1", max_iterations=5)
+    )
+    while len(tools.log) < 2:  # noqa: ASYNC110 - both are to be under way
+        await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    called = [event for event in events if isinstance(event, ToolCalled)]
+    assert {event.name for event in called} == {"read_a", "read_b"}
+    assert {event.outcome.content for event in called} == {CANCELLED_CALL}
+
+
+async def test_a_decision_about_a_call_is_an_event_and_one_that_nobody_was_asked_for_is_told() -> None:
+    unasked = Permission(granted=False, reason="write", answer="unasked")
+
+    class Refusing(Tools):
+        async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
+            made = await super().call(name, arguments, meta)
+            return replace(made, content="write was not called.", is_error=True, permission=unasked)
+
+    _, events = await loop(Scripted(asks("write"), said("I could not")), Refusing())
+
+    decided, told, called = events[1:4]
+    assert decided == PermissionDecided("use-0-write", "write", unasked)
+    assert told == Notice("write was not called.")
+    assert isinstance(called, ToolCalled)

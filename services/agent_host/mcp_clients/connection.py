@@ -7,71 +7,104 @@ out twice changes nothing (a read-only tool, or an idempotency key). Anything el
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeAlias
 
-from agent_host.mcp_clients.config import ServerConfig
 from agent_host.mcp_clients.link import Link, LinkOptions
+from agent_host.mcp_clients.pin import Pin
 from agent_host.mcp_clients.remote import Failure, RemoteResult, RemoteTool, unsendable
+from agent_host.mcp_clients.server_config import ServerConfig
 from agent_host.providers.protocol import JsonValue
 
 _RETRY_AFTER_S: Final = 30.0
+Consent: TypeAlias = "Callable[[], Awaitable[str | None]]"
+"""Asked once the server is there and before anything is sent; returns why the call may not be made, or None."""
 
 
 class ServerConnection:
-    """A server this host uses; made inside the running event loop, and connecting from then on."""
+    """A server this host uses; made inside the running event loop.
 
-    def __init__(self, config: ServerConfig, options: LinkOptions) -> None:
+    It connects from then on; with `lazy` only at the first call, when its pin says what its tools are.
+    """
+
+    def __init__(self, config: ServerConfig, options: LinkOptions, pin: Pin, *, lazy: bool) -> None:
         self.config = config
+        self.pin = pin
         self._options = options
         self._links: list[Link] = []
-        self._known: dict[str, RemoteTool] = {}
         self._closed = False
         self._tried_at = 0.0
         self._last_failure: str | None = None
-        self._link = self._first = self._connect()
+        self._link = None if lazy and pin.known else self._connect()
+        self._first = self._link
 
     @property
     def tools(self) -> Mapping[str, RemoteTool]:
-        """The tools it listed last, by their own names; they stay known when the connection is lost."""
-        if self._link.opened:
-            self._known = {tool.name: tool for tool in self._link.tools}
-        return self._known
+        """The tools that may be offered, by their own names; they stay known when the connection is lost."""
+        if self._link is not None and self._link.opened:
+            self.pin.observe(self._link.tools)
+        return {tool.name: tool for tool in self.pin.tools}
 
     @property
     def problem(self) -> str | None:
-        """One sentence when the server could not be connected, None while it can be used or is starting."""
-        starting = not self._link.opened and self._link.failure is None
-        failure = self._last_failure if starting else self._link.failure
-        return None if failure is None else f"The server {self.config.name!r} cannot be used: {failure}."
+        """One sentence when the server cannot be used as it should, None while it can, is starting or waits."""
+        failure = self._failure()
+        if failure is not None:
+            return f"The server {self.config.name!r} cannot be used: {failure}."
+        if self.pin.wants_answer:
+            return (
+                f"The server {self.config.name!r} changed its tools ({self.pin.change}); what is not as it was is held "
+                f"back until you run `agent-host mcp accept {self.config.name}`."
+            )
+        return None
 
     async def wait_started(self) -> None:
-        """Waits until the first connection is made or has failed; later ones are waited for by calls only."""
-        await self._first.wait_settled()
+        """Waits until the first connection is made or has failed, if one was begun; later ones wait for calls only."""
+        if self._first is not None:
+            await self._first.wait_settled()
 
     def retry_if_failed(self) -> None:
         """Tries a server again that could not be connected a while ago, without anybody waiting for it."""
         now = asyncio.get_running_loop().time()
-        if self._link.failure is not None and now - self._tried_at >= _RETRY_AFTER_S:
+        failed = self._link is not None and self._link.failure is not None
+        if failed and now - self._tried_at >= _RETRY_AFTER_S:
             self._reconnect()
 
-    async def call(self, tool: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> RemoteResult:
-        """Calls a tool; whatever fails becomes a result that says what happened and what is safe to do."""
+    async def call(
+        self, tool: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str], consent: Consent
+    ) -> RemoteResult | Failure:
+        """Calls a tool; `sentence` says of a failure what happened and what is safe to do."""
         if problem := unsendable(arguments):
-            return _error(f"{tool} was not called: {problem}.")
-        known = self.tools.get(tool)
-        repeatable = known is not None and known.may_repeat(arguments)
-        reconnected = not self._link.usable
-        result = await self._attempt(tool, arguments, meta)
-        again = isinstance(result, Failure) and (result.kind == "not_sent" or (result.kind == "unclear" and repeatable))
+            return Failure("withheld", f"{tool} was not called: {problem}.")
+        reconnected = self._link is None or not self._link.usable
+        result = await self._attempt(tool, arguments, meta, consent)
+        again = isinstance(result, Failure) and (
+            result.kind == "not_sent" or (result.kind == "unclear" and self._may_repeat(tool, arguments))
+        )
         if again and not reconnected:
-            result = await self._attempt(tool, arguments, meta)
-        return result if isinstance(result, RemoteResult) else _error(self._sentence(tool, result, repeatable))
+            result = await self._attempt(tool, arguments, meta, _consented)
+        return result
+
+    def error(self, tool: str, arguments: Mapping[str, JsonValue], failure: Failure) -> RemoteResult:
+        """Returns a failure as the result a model reads."""
+        if failure.kind == "withheld":
+            return RemoteResult(failure.words, None, is_error=True)
+        return RemoteResult(self._sentence(tool, failure, self._may_repeat(tool, arguments)), None, is_error=True)
 
     async def close(self, patience_s: float) -> None:
         """Leaves every connection, which ends the server if it was started by this host; none is made after that."""
         self._closed = True
         await asyncio.gather(*(link.close(patience_s) for link in self._links))
+
+    def _failure(self) -> str | None:
+        if self._link is None:
+            return None
+        starting = not self._link.opened and self._link.failure is None
+        return self._last_failure if starting else self._link.failure
+
+    def _may_repeat(self, tool: str, arguments: Mapping[str, JsonValue]) -> bool:
+        known = self.tools.get(tool)
+        return known is not None and known.may_repeat(arguments)
 
     def _connect(self) -> Link:
         self._tried_at = asyncio.get_running_loop().time()
@@ -79,25 +112,36 @@ class ServerConnection:
         self._links.append(Link(self.config, self._options))
         return self._links[-1]
 
-    def _reconnect(self) -> None:
-        self._last_failure = self._link.failure
+    def _reconnect(self) -> Link:
+        self._last_failure = None if self._link is None else self._link.failure
         self._link = self._connect()
+        return self._link
 
     async def _attempt(
-        self, tool: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]
+        self, tool: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str], consent: Consent
     ) -> RemoteResult | Failure:
         if self._closed:
             return Failure("unreachable", "its connection was closed")
-        if not self._link.usable:
-            self._reconnect()
-        link = self._link
+        link = self._link if self._link is not None and self._link.usable else self._reconnect()
         await link.wait_settled()
         if link.failure is not None:
             return Failure("unreachable", link.failure)
+        self.pin.observe(link.tools)
+        if (forbidden := await consent()) is not None:
+            return Failure("withheld", forbidden)
+        if tool not in self.tools:
+            return Failure("withheld", self._held_back(tool))
         result = await link.call(tool, arguments, meta)
         if isinstance(result, Failure) and result.kind in {"not_sent", "unclear"}:
             link.retire()
         return result
+
+    def _held_back(self, tool: str) -> str:
+        name = self.config.name
+        return (
+            f"{tool} was not called: {name} changed or withdrew it since its tools were accepted; the person can look "
+            f"at that with `agent-host mcp list` and take it with `agent-host mcp accept {name}`."
+        )
 
     def _sentence(self, tool: str, failure: Failure, repeatable: bool) -> str:
         server = self.config.name
@@ -118,9 +162,9 @@ class ServerConnection:
                 return f"{server} refused {tool}: {failure.words}."
             case "unreadable":
                 return f"{server} carried out {tool}, but its answer cannot be read: {failure.words}."
-            case "unreachable" | "not_sent":
+            case _:
                 return f"{tool} was not carried out: {server} cannot be used, {failure.words}."
 
 
-def _error(words: str) -> RemoteResult:
-    return RemoteResult(words, None, is_error=True)
+async def _consented() -> None:
+    """The consent of a call that has it already."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, TextIO
 
-from agent_host.mcp_clients.config import ServerConfig
 from agent_host.mcp_clients.remote import Failure, RemoteResult, RemoteTool
+from agent_host.mcp_clients.server_config import ServerConfig
 from agent_host.providers.protocol import JsonValue
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Link:
         self._scope: CancelScope | None = None
         self._settled = asyncio.Event()  # open, or failed
         self._leave = asyncio.Event()
+        self._relisted = asyncio.Event()  # the server said that its tools changed
         self._ended = False
         self._calls = 0
         self._timeout_s = config.startup_timeout_s or options.startup_timeout_s
@@ -157,18 +158,37 @@ class Link:
         shared = self._options
         try:
             with sdk.CancelScope(deadline=self._deadline) as self._scope:
-                async with sdk.open_client(self._config, shared.version, shared.log, self._output_ended) as client:
+                opening = sdk.open_client(
+                    self._config, shared.version, shared.log, self._output_ended, self._relisted.set
+                )
+                async with opening as client:
                     self.tools = await sdk.list_tools(client)
                     self._client = client
                     self._scope.deadline = math.inf
                     self._settled.set()
-                    await self._leave.wait()
+                    await self._stay(client)
         except sdk.FAILURES as error:
             self.failure = (
                 None if self.opened else self.failure or sdk.why_not_connected(error, self._config, shared.log)
             )
         if not self.opened and not self._leave.is_set() and self.failure is None:
             self._too_slow()
+
+    async def _stay(self, client: Client) -> None:
+        """Waits to be told to leave; lists the tools anew whenever the server says that they changed."""
+        from agent_host.mcp_clients import sdk
+
+        leaving = asyncio.ensure_future(self._leave.wait())
+        try:
+            while not leaving.done():
+                changed = asyncio.ensure_future(self._relisted.wait())
+                await asyncio.wait({leaving, changed}, return_when=asyncio.FIRST_COMPLETED)
+                changed.cancel()
+                if self._relisted.is_set() and not leaving.done():
+                    self._relisted.clear()
+                    self.tools = await sdk.list_tools(client)
+        finally:
+            leaving.cancel()
 
 
 async def _take_in() -> None:

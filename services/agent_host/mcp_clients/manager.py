@@ -8,20 +8,44 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
 from agent_host.errors import ConfigurationError
-from agent_host.mcp_clients.config import ServerConfig
+from agent_host.mcp_clients.approval import NobodyToAsk, ToolsQuestion
 from agent_host.mcp_clients.connection import ServerConnection
+from agent_host.mcp_clients.guard import Guard, refusal
+from agent_host.mcp_clients.ledger import ManifestLedger
 from agent_host.mcp_clients.link import LinkOptions, load_sdk
 from agent_host.mcp_clients.naming import ToolKey, model_names
-from agent_host.mcp_clients.protocol import ToolOutcome
+from agent_host.mcp_clients.permissions import EVERY_TOOL
+from agent_host.mcp_clients.pin import Pin
+from agent_host.mcp_clients.pinning import ManifestFolder
+from agent_host.mcp_clients.protocol import Permission, ToolOutcome
+from agent_host.mcp_clients.remote import Failure, RemoteResult, RemoteTool
+from agent_host.mcp_clients.server_config import ServerConfig
 from agent_host.providers.protocol import JsonValue, ToolSpec
 
 META_PREFIX: Final = "prometheus-agent/"
 _LOG_BYTES: Final = 1_000_000
 _PATIENCE_S: Final = 3.0
+
+
+@dataclass(frozen=True)
+class ToolRules:
+    """What a person's rules say about tools.
+
+    Without a `guard` every call is allowed, for a box that no model calls. Without `manifests` nothing is pinned. Tools
+    named in `unavailable`, as a model would call them, are not offered. `lazy`: a server whose tools are pinned starts
+    at its first call.
+    """
+
+    guard: Guard | None = None
+    manifests: ManifestFolder | None = None
+    ledger: ManifestLedger | None = None
+    unavailable: frozenset[str] = frozenset()
+    lazy: bool = True
 
 
 class McpToolBox:
@@ -40,9 +64,12 @@ class McpToolBox:
         log: Path | None = None,
         startup_timeout_s: float = 60.0,
         call_timeout_s: float = 120.0,
+        rules: ToolRules | None = None,
     ) -> None:
         self._servers = tuple(servers)
         self._version = version
+        self._rules = rules or ToolRules()
+        self._recording: asyncio.Task[None] | None = None
         self._log = log
         self._startup_timeout_s = startup_timeout_s
         self._call_timeout_s = call_timeout_s
@@ -50,6 +77,7 @@ class McpToolBox:
         self._names: dict[ToolKey, str] = {}
         self._files = ExitStack()
         self._closed = False
+        self._settling = asyncio.Lock()
 
     def start(self) -> None:
         """Begins to connect every server, once, inside the running event loop; waits for none of them.
@@ -66,18 +94,25 @@ class McpToolBox:
             return
         loaded = asyncio.ensure_future(asyncio.to_thread(load_sdk))
         options = LinkOptions(self._version, log, loaded, self._startup_timeout_s, self._call_timeout_s)
-        self._connections = tuple(ServerConnection(server, options) for server in self._servers)
+        rules = self._rules
+        self._connections = tuple(
+            ServerConnection(server, options, Pin(server, rules.manifests, self._version), lazy=rules.lazy)
+            for server in self._servers
+        )
 
     async def specs(self) -> tuple[ToolSpec, ...]:
         """Returns the tools of the servers that can be used, each server's sorted by name.
 
         Waits for servers that are starting, each for its start-up time; one that is not there by then is left out and
-        named by `problems`.
+        named by `problems`. Asks about what a server changed since its tools were accepted.
         """
         connections = await self._started()
         for connection in connections:
+            connection.pin.refresh()
             connection.retry_if_failed()
+            await self._settle_change(connection)
         self._name_tools(connections)
+        self._record_soon()
         return tuple(spec for connection in connections for spec in self._specs_of(connection))
 
     async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
@@ -88,19 +123,30 @@ class McpToolBox:
             self._name_tools(connections)
         server, tool = next((key for key, known in self._names.items() if known == name), ("", name))
         connection = next((one for one in connections if one.config.name == server), None)
-        if connection is None:
+        if connection is None or name in self._rules.unavailable:
             words = (
                 "The tools are closed." if self._closed else f"There is no tool named {name}; use one that is offered."
             )
             return ToolOutcome("", name, words, None, is_error=True, duration_ms=0)
-        result = await connection.call(tool, arguments, {META_PREFIX + key: value for key, value in meta.items()})
+        decided: Permission | None = None
+
+        async def consent() -> str | None:
+            nonlocal decided
+            await self._settle_change(connection)
+            decided = await self._decide(connection, tool, arguments, meta)
+            return None if decided is None or decided.granted else refusal(connection.config, tool, decided)
+
+        wire_meta = {META_PREFIX + key: value for key, value in meta.items()}
+        answer = await connection.call(tool, arguments, wire_meta, consent)
+        self._take_note(connection, answer, meta)
+        result = connection.error(tool, arguments, answer) if isinstance(answer, Failure) else answer
         elapsed_ms = round(1000 * (time.monotonic() - started))
         return ToolOutcome(
-            server, tool, result.content, result.structured, is_error=result.is_error, duration_ms=elapsed_ms
+            server, tool, result.content, result.structured, result.is_error, elapsed_ms, permission=decided
         )
 
     def problems(self) -> tuple[str, ...]:
-        """Returns one sentence for each server that could not be connected."""
+        """Returns one sentence for each server that could not be connected, or that changed its tools."""
         connections = self._connections or ()
         return tuple(problem for connection in connections if (problem := connection.problem) is not None)
 
@@ -108,6 +154,8 @@ class McpToolBox:
         """Leaves every server and ends those this host started; safe to call twice."""
         self._closed = True
         connections, self._connections = self._connections or (), ()
+        if self._recording is not None:
+            self._recording.cancel()
         try:
             await asyncio.gather(*(connection.close(_PATIENCE_S) for connection in connections))
         finally:
@@ -119,10 +167,59 @@ class McpToolBox:
         await asyncio.gather(*(connection.wait_started() for connection in connections))
         return connections
 
+    async def _decide(
+        self, connection: ServerConnection, tool: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]
+    ) -> Permission | None:
+        known = connection.tools.get(tool)
+        if self._rules.guard is None or known is None:  # nothing is known of a tool that is held back
+            return None
+        return await self._rules.guard.decide(connection.config, known, arguments, meta.get("turn_id", ""))
+
+    def _take_note(self, connection: ServerConnection, answer: RemoteResult | Failure, meta: Mapping[str, str]) -> None:
+        """Tells the guard of what a server said; its refusals are its own words too."""
+        said = isinstance(answer, RemoteResult) or answer.kind == "refused"
+        if self._rules.guard is not None and said:
+            structured = answer.structured if isinstance(answer, RemoteResult) else None
+            self._rules.guard.saw(connection.config, structured, meta.get("turn_id", ""))
+
+    async def _settle_change(self, connection: ServerConnection) -> None:
+        """Asks about what a server changed, once; nobody's answer leaves it open."""
+        pin = connection.pin
+        approver = NobodyToAsk() if self._rules.guard is None else self._rules.guard.approver
+        async with self._settling:
+            if not pin.wants_answer:
+                return
+            answer = await approver.ask(ToolsQuestion(connection.config.name, str(pin.change)))
+            if answer != "unasked":
+                pin.answer(yes=answer != "no")
+        self._record_soon()
+
+    def _record_soon(self) -> None:
+        """Begins to tell the ledger what it does not know yet; a turn waits for none of it."""
+        waiting = any(one.pin.unrecorded() for one in self._connections or ())
+        if waiting and self._rules.ledger is not None and (self._recording is None or self._recording.done()):
+            self._recording = asyncio.create_task(self._record(self._rules.ledger), name="tool manifests")
+
+    async def _record(self, ledger: ManifestLedger) -> None:
+        for connection in self._connections or ():
+            for version in connection.pin.unrecorded():
+                if not await ledger.record(version):
+                    return
+                connection.pin.recorded(version)
+
     def _specs_of(self, connection: ServerConnection) -> list[ToolSpec]:
         named = ((self._names[connection.config.name, name], tool) for name, tool in connection.tools.items())
-        specs = (ToolSpec(name, tool.description, tool.input_schema) for name, tool in named)
+        specs = (
+            ToolSpec(name, tool.description, tool.input_schema, tool.read_only)
+            for name, tool in named
+            if self._is_offered(name, tool, connection.config)
+        )
         return sorted(specs, key=lambda spec: spec.name)
+
+    def _is_offered(self, name: str, tool: RemoteTool, config: ServerConfig) -> bool:
+        """Tells whether a model hears of a tool; one that may never be called would only cost words."""
+        word = config.permissions.get(tool.name) or config.permissions.get(EVERY_TOOL)
+        return name not in self._rules.unavailable and word != "deny"
 
     def _name_tools(self, connections: Sequence[ServerConnection]) -> None:
         self._names = model_names((one.config.name, tool) for one in connections for tool in one.tools)

@@ -58,9 +58,9 @@ def _by_default(subject: Subject, *, after_untrusted: bool) -> tuple[Word, Reaso
     return "ask", "write"
 
 
-def brings_others_words(subject: Subject, structured: object) -> bool:
+def brings_others_words(server: str, structured: object, *, builtin: bool) -> bool:
     """Tells whether an answer holds words of somebody whom neither the person nor this product speaks for."""
-    if not subject.builtin or subject.server in _OTHERS_WORDS:
+    if not builtin or server in _OTHERS_WORDS:
         return True
     return _is_marked(structured)
 

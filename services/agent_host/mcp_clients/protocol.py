@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from agent_host.mcp_clients.approval import Answer
+from agent_host.mcp_clients.permissions import Reason
 from agent_host.providers.protocol import JsonValue, ToolSpec
+
+
+@dataclass(frozen=True)
+class Permission:
+    """What was decided of a call before it was sent, and why; `answer` is set when somebody was to be asked."""
+
+    granted: bool
+    reason: Reason
+    answer: Answer | None
 
 
 @dataclass(frozen=True)
@@ -14,7 +25,8 @@ class ToolOutcome:
     """What one tool call came to.
 
     `content` is what the model reads: the structured output as JSON text when the tool gave one, else its text.
-    A failed call is a value, not an exception: `is_error` is set and `content` says what went wrong.
+    A failed call is a value, not an exception: `is_error` is set and `content` says what went wrong. `permission` is
+    None for a call that no rule was asked about.
     """
 
     server: str
@@ -23,6 +35,7 @@ class ToolOutcome:
     structured: JsonValue | None
     is_error: bool
     duration_ms: int
+    permission: Permission | None = None
 
 
 class ToolBox(Protocol):

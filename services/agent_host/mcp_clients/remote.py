@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from agent_host.providers.protocol import JsonValue
@@ -16,9 +17,11 @@ FailureKind: TypeAlias = Literal[
     "late",  # no answer in time; the server may still be at it
     "refused",  # the server said no
     "unreadable",  # it was carried out, but the answer breaks the protocol
+    "withheld",  # this host did not let it be sent
 ]
 _KEY_ARGUMENT: Final = "idempotency_key"
 _MESSAGE_CHARS: Final = 2000
+RESULT_CHARS: Final = 200_000
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,12 @@ class RemoteTool:
     description: str
     input_schema: Mapping[str, JsonValue]
     read_only: bool
+    destructive: bool = False
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of all that the model or this host goes by: another hash is another tool."""
+        return hashlib.sha256(canonical(asdict(self))).hexdigest()
 
     def may_repeat(self, arguments: Mapping[str, JsonValue]) -> bool:
         """Tells whether a call may be sent twice: it changes nothing, or carries a key by which the server knows it."""
@@ -56,16 +65,25 @@ class Failure:
     words: str
 
 
+def canonical(value: object) -> bytes:
+    """Returns JSON that is the same for the same value: members sorted, no spaces, only ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
 def read_result(content: Sequence[Mapping[str, Any]], structured: JsonValue | None, *, is_error: bool) -> RemoteResult:
     """Returns the answer as the model reads it: structured output as JSON text when there is one, else the text.
 
-    `content` holds the content blocks of a `tools/call` result as JSON. What a model cannot read is named.
+    `content` holds the content blocks of a `tools/call` result as JSON. What a model cannot read is named. An answer
+    of more than 200,000 characters is cut, and says so; it has no structure then.
     """
     text = "\n".join(_block_text(block) for block in content)
     if structured is not None and not (is_error and text):
         text = json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
     if is_error and not text.strip():
         text = "The tool reported an error and did not say which."
+    if len(text) > RESULT_CHARS:
+        cut = f"\n[The answer had {len(text):,} characters; this is its beginning. Ask for less at a time.]"
+        text, structured = text[:RESULT_CHARS] + cut, None
     return RemoteResult(text, structured, is_error)
 
 

@@ -10,6 +10,7 @@ from typing import Final, TextIO
 import anyio
 import httpx2
 from mcp import Client, MCPError
+from mcp.client._input_required import InputRequiredRoundsExceededError
 from mcp.types import (
     CONNECTION_CLOSED,
     INVALID_REQUEST,
@@ -19,6 +20,7 @@ from mcp.types import (
     CallToolResult,
     Implementation,
     Tool,
+    ToolListChangedNotification,
 )
 from pydantic import ValidationError
 
@@ -42,22 +44,32 @@ FAILURES: Final = (
 CancelScope = anyio.CancelScope
 
 _SDK_CLOSED_WORDS: Final = ("Connection closed", "SSE stream ")
+_SDK_ASKED_WORDS: Final = ("Elicitation not supported", "Sampling not supported", "List roots not supported")
+_ASKS_BACK: Final = "it asks this host for more (a form, a model's answer or folders), which this host does not give"
 _SDK_UNREAD_WORDS: Final = "Failed to parse "
 _WRITE_MARGIN_S: Final = 5.0
 _PAGES: Final = 100
 
 
 def open_client(
-    config: ServerConfig, version: str, log: TextIO, ended: Callable[[], None]
+    config: ServerConfig, version: str, log: TextIO, ended: Callable[[], None], relisted: Callable[[], None]
 ) -> AbstractAsyncContextManager[Client]:
     """Returns a client to be entered and left in one task; either protocol era is taken as the server offers it.
 
-    `log` gets what the server writes to its standard error; `ended` is called when a stdio server's output ends.
+    `log` gets what the server writes to its standard error; `ended` is called when a stdio server's output ends,
+    `relisted` when the server says, unasked, that its tools are others now.
     """
+
+    async def told(message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            relisted()
+
     info = Implementation(name=CLIENT_NAME, version=version)
     if config.command is not None:
-        return Client(transports.stdio(config, config.command, log, ended), client_info=info, cache=None)
-    return Client(transports.http(config.url or "", config), client_info=info, cache=None)
+        transport = transports.stdio(config, config.command, log, ended)
+    else:
+        transport = transports.http(config.url or "", config)
+    return Client(transport, client_info=info, cache=None, message_handler=told)
 
 
 async def list_tools(client: Client) -> tuple[RemoteTool, ...]:
@@ -98,6 +110,8 @@ async def call_tool(
             )
     except TimeoutError:
         return Failure("late", "no answer in time")
+    except InputRequiredRoundsExceededError:
+        return Failure("refused", _ASKS_BACK)
     except MCPError as error:
         return _failed_call(error, late=clock() - started >= timeout_s)
     except (RuntimeError, ValueError):
@@ -122,8 +136,10 @@ def why_not_connected(error: BaseException, config: ServerConfig, log: TextIO) -
 
 
 def _remote_tool(tool: Tool) -> RemoteTool:
-    read_only = bool(tool.annotations and tool.annotations.read_only_hint)
-    return RemoteTool(tool.name, tool.description or tool.title or "", tool.input_schema, read_only)
+    hints = tool.annotations
+    read_only = bool(hints and hints.read_only_hint)
+    destructive = bool(hints and hints.destructive_hint and not read_only)
+    return RemoteTool(tool.name, tool.description or tool.title or "", tool.input_schema, read_only, destructive)
 
 
 def _remote_result(result: CallToolResult) -> RemoteResult:
@@ -132,17 +148,24 @@ def _remote_result(result: CallToolResult) -> RemoteResult:
 
 
 def _failed_call(error: MCPError, *, late: bool) -> Failure:
-    ours = transports.own_code(error)
-    if ours in {transports.NOT_SENT, transports.SESSION_LOST}:
-        return Failure("not_sent", error.message)
-    if ours == transports.BROKEN:
-        return Failure("unclear", error.message)
+    match transports.own_code(error):
+        case transports.NOT_SENT | transports.SESSION_LOST:
+            return Failure("not_sent", error.message)
+        case transports.BROKEN:
+            return Failure("unclear", error.message)
+        case _:
+            return _servers_failure(error, late=late)
+
+
+def _servers_failure(error: MCPError, *, late: bool) -> Failure:
     if error.code == CONNECTION_CLOSED and error.message.startswith(_SDK_CLOSED_WORDS):
         return Failure("unclear", "the connection broke")
     if error.code == PARSE_ERROR and error.message.startswith(_SDK_UNREAD_WORDS):
         return Failure("unclear", "its answer is no MCP")
     if error.code == REQUEST_TIMEOUT and late:
         return Failure("late", error.message)
+    if error.code == INVALID_REQUEST and error.message in _SDK_ASKED_WORDS:
+        return Failure("refused", _ASKS_BACK)
     return Failure("refused", one_line(error.message))
 
 

@@ -64,11 +64,15 @@ class Message:
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as the model sees it: model-facing name (`[A-Za-z0-9_-]{1,64}`) and JSON Schema of its arguments."""
+    """A tool as the model sees it: model-facing name (`[A-Za-z0-9_-]{1,64}`) and JSON Schema of its arguments.
+
+    `read_only` is for the host: calls of such tools may run at the same time.
+    """
 
     name: str
     description: str
     input_schema: Mapping[str, JsonValue]
+    read_only: bool = False
 
 
 @dataclass(frozen=True)

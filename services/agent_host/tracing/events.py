@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from agent_host.mcp_clients.protocol import ToolOutcome
+from agent_host.mcp_clients.protocol import Permission, ToolOutcome
 from agent_host.providers.protocol import Identity, JsonValue, StopReason, Usage
 
 CallKind: TypeAlias = Literal["loop", "final", "triage", "gate", "consolidation", "report", "judge", "call"]
@@ -71,6 +71,15 @@ class ToolCalled:
     outcome: ToolOutcome
     read_first: bool = False
     gated: bool = False  # the host's own search, by word of the retrieval gate
+
+
+@dataclass(frozen=True)
+class PermissionDecided:
+    """Whether a tool call could be made; it comes before the `ToolCalled` of that call."""
+
+    call_id: str
+    name: str
+    permission: Permission
 
 
 @dataclass(frozen=True)
@@ -148,6 +157,7 @@ TurnEvent: TypeAlias = (
     | ModelCalled
     | ToolStarted
     | ToolCalled
+    | PermissionDecided
     | KnowledgeUsed
     | GateDecided
     | SlotsDecided

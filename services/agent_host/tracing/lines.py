@@ -16,6 +16,7 @@ from agent_host.tracing.events import (
     KnowledgeUsed,
     ModelCalled,
     Notice,
+    PermissionDecided,
     SlotsDecided,
     ToolCalled,
     TurnEnded,
@@ -74,11 +75,13 @@ def _members(event: TurnEvent) -> dict[str, JsonValue] | None:
                 "iterations": event.iterations,
             }
         case _:
-            return _memory_members(event)
+            return _other_members(event)
 
 
-def _memory_members(event: TurnEvent) -> dict[str, JsonValue] | None:
+def _other_members(event: TurnEvent) -> dict[str, JsonValue] | None:
     match event:
+        case PermissionDecided():
+            return _permission_members(event)
         case GateDecided():
             reason, query = redact_text(event.reason), redact_text(event.query)[:QUERY_LIMIT]
             return {"type": "gate", "decision": event.decision, "reason": reason, "query": query}
@@ -110,6 +113,18 @@ def _model_members(event: ModelCalled) -> dict[str, JsonValue]:
         "exit_state": event.exit_state,
         "call_id": event.call_id,
         "entry_id": event.entry_id,
+    }
+
+
+def _permission_members(event: PermissionDecided) -> dict[str, JsonValue]:
+    decided = event.permission
+    return {
+        "type": "permission",
+        "tool": event.name,
+        "gen_ai.tool.call.id": event.call_id,
+        "granted": decided.granted,
+        "reason": decided.reason,
+        "answer": decided.answer,
     }
 
 

@@ -48,9 +48,11 @@ async def test_all_pages_of_a_list_of_tools_are_read(tmp_path: Path) -> None:
     async with _open(tmp_path) as (box, _):
         names = [spec.name for spec in await box.specs()]
     assert names == [
+        "my-raw_announce",
         "my-raw_die-once",
         "my-raw_die_keyed",
         "my-raw_die_write",
+        "my-raw_flood",
         "my-raw_get-echo",
         "my-raw_hang",
         "my-raw_mumble",
@@ -202,7 +204,7 @@ async def test_a_tool_that_cannot_be_used_does_not_hide_the_others(tmp_path: Pat
     async with _open(tmp_path, "shabby") as (box, _):
         names = {spec.name for spec in await box.specs()}
         assert box.problems() == ()
-    assert len(names) == 8
+    assert len(names) == 10
     assert "my-raw_write" in names
     log = (tmp_path / "log").read_text(encoding="utf-8")
     assert log.count("a tool that cannot be used is left out") == 10  # five on each of two pages
@@ -342,7 +344,7 @@ async def test_servers_end_when_their_host_is_killed(tmp_path: Path) -> None:
     words = ("-c", HOST, *RawServer(tmp_path).config.args, lab.__file__)
     host = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=asyncio.subprocess.PIPE)
     assert host.stdout is not None
-    assert await host.stdout.readline() == b"12\n"
+    assert await host.stdout.readline() == b"14\n"
     children = _children(host.pid)
     assert len(children) == 2
     host.kill()

@@ -58,15 +58,15 @@ def test_the_most_particular_word_of_the_person_wins_whatever_the_turn_has_read(
 
 
 def test_answers_of_other_servers_and_of_the_web_hold_others_words_whatever_they_say() -> None:
-    assert brings_others_words(_tool("far"), {"untrusted": False})
-    assert brings_others_words(_tool("search"), None)
-    assert not brings_others_words(_tool("memory"), {"entries": [{"text": "tea"}]})
+    assert brings_others_words("far", {"untrusted": False}, builtin=False)
+    assert brings_others_words("search", None, builtin=True)
+    assert not brings_others_words("memory", {"entries": [{"text": "tea"}]}, builtin=True)
 
 
 def test_a_mark_counts_at_any_depth_and_no_depth_is_too_deep() -> None:
-    assert brings_others_words(_tool("memory"), {"entries": [{"text": "x"}, {"untrusted": True}]})
+    assert brings_others_words("memory", {"entries": [{"text": "x"}, {"untrusted": True}]}, builtin=True)
     deep: object = {"untrusted": True}
     for _ in range(5_000):
         deep = [deep]
-    assert brings_others_words(_tool("calendar"), deep)
-    assert not brings_others_words(_tool("calendar"), {"untrusted": "True"})
+    assert brings_others_words("calendar", deep, builtin=True)
+    assert not brings_others_words("calendar", {"untrusted": "True"}, builtin=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent_host.mcp_clients.protocol import ToolOutcome
+from agent_host.mcp_clients.protocol import Permission, ToolOutcome
 from agent_host.providers.protocol import Identity, JsonValue, Usage
 from agent_host.tracing.events import (
     Consolidated,
@@ -19,6 +19,7 @@ from agent_host.tracing.events import (
     KeptFact,
     ModelCalled,
     Notice,
+    PermissionDecided,
     ReplyDelta,
     SlotsDecided,
     SlotVerdict,
@@ -189,3 +190,10 @@ def test_a_consolidation_counts_facts_and_hides_secrets_in_them() -> None:
 
     assert (row["type"], row["new_facts"], row["exchanges"]) == ("consolidation", 1, 6)
     assert [(one["content"], one["sent"]) for one in row["kept"]] == [("Her key is ***", True), ("They met.", None)]
+
+
+def test_a_decision_about_a_call_is_traced_with_its_reason_and_the_persons_answer() -> None:
+    event = PermissionDecided("u_1", "far_write", Permission(granted=False, reason="untrusted", answer="no"))
+    row = parsed(trace_line(event, "t_1", AT_MS))
+    assert (row["type"], row["tool"], row["gen_ai.tool.call.id"]) == ("permission", "far_write", "u_1")
+    assert (row["granted"], row["reason"], row["answer"]) == (False, "untrusted", "no")

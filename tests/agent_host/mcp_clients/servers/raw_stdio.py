@@ -3,6 +3,7 @@
 `raw_stdio.py FOLDER [MANNER …]`: every message it reads is appended to FOLDER/seen.jsonl, its process id is written to
 FOLDER/pid. Manners: `mute` (never answers `initialize`), `junk` (prints what is no protocol), `deaf` (ignores the end
 of its input), `chatty` (writes to standard error), `toolless` (knows no tools), `shabby` (lists some that are none).
+What FOLDER/tools.json lists takes the place of its own tools, whenever it is asked.
 """
 
 import json
@@ -26,6 +27,8 @@ TOOLS = [
     {"name": "die-once", "description": "Dies the first time.", "inputSchema": NO_ARGUMENTS, "annotations": READ_ONLY},
     {"name": "die_keyed", "description": "Adds a line; dies the first time.", "inputSchema": KEYED},
     {"name": "mumble", "description": "Breaks its word.", "inputSchema": NO_ARGUMENTS, "outputSchema": ANSWER},
+    {"name": "flood", "description": "Says very much.", "inputSchema": NO_ARGUMENTS, "annotations": READ_ONLY},
+    {"name": "announce", "description": "Says that its tools are others now.", "inputSchema": NO_ARGUMENTS},
     {"name": "refuse", "description": "Is refused by the protocol.", "inputSchema": NO_ARGUMENTS},
 ]
 SHABBY = [
@@ -66,6 +69,16 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         if note(name, "called") == 1:
             os._exit(4)
         return {"content": [{"type": "text", "text": "alive"}]}
+    return oddly(name)
+
+
+def oddly(name: str) -> dict[str, Any] | None:
+    """Runs a tool that does more than answer, or less."""
+    if name == "flood":
+        return {"content": [{"type": "text", "text": "é" * 300_000}], "structuredContent": {"n": ["é" * 300_000]}}
+    if name == "announce":
+        send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        return {"content": [{"type": "text", "text": "announced"}]}
     return None
 
 
@@ -84,7 +97,11 @@ def answer(message: dict[str, Any]) -> None:
     elif method == "tools/list" and "toolless" not in MANNERS:
         page = int(params.get("cursor") or 0)
         bad = SHABBY if "shabby" in MANNERS else []
-        result = {"tools": [*bad, *TOOLS[page : page + 4]], **({"nextCursor": "4"} if page == 0 else {})}
+        others = FOLDER / "tools.json"
+        if others.exists():
+            result = {"tools": json.loads(others.read_text(encoding="utf-8"))}
+        else:
+            result = {"tools": [*bad, *TOOLS[page : page + 5]], **({"nextCursor": "5"} if page == 0 else {})}
     elif method == "tools/call" and params["name"] != "refuse":
         result = call(params["name"], params.get("arguments") or {})
     else:

@@ -1,0 +1,53 @@
+"""The seam to whoever may say yes: a person at a terminal, a rule, or nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from agent_host.mcp_clients.permissions import Reason
+from agent_host.providers.protocol import JsonValue
+
+Answer: TypeAlias = Literal["yes", "no", "always", "unasked"]
+"""`always` is a yes for later calls too; `unasked` means that nobody could be asked, which is nobody's no."""
+
+
+@dataclass(frozen=True)
+class CallQuestion:
+    """May this call be made? `does` is the tool's own description, its first line."""
+
+    server: str
+    tool: str
+    arguments: Mapping[str, JsonValue]
+    does: str
+    builtin: bool
+    destructive: bool
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class ToolsQuestion:
+    """May a server's changed tools be used? `change` says in a few words what changed."""
+
+    server: str
+    change: str
+
+
+Question: TypeAlias = CallQuestion | ToolsQuestion
+
+
+class Approver(Protocol):
+    """Answers questions, one at a time."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Returns the answer. Cancelling takes the question back. Never raises for what a person does."""
+        ...
+
+
+class NobodyToAsk:
+    """The approver of a host that talks with nobody who could say yes."""
+
+    async def ask(self, question: Question) -> Answer:  # noqa: ARG002 - the seam's signature
+        """Returns `unasked`."""
+        return "unasked"
