@@ -324,7 +324,7 @@ def first_screen(told: HostSettings) -> str:
         from agent_host.providers.offline import FIRST_SCREEN
 
         return f"{FIRST_SCREEN}\nType /help for help, /quit to leave."
-    return f"You talk with {told.model} by {told.provider}.\nType /help for help, /quit to leave."
+    return f"You talk with {told.model} by {told.answered_by}.\nType /help for help, /quit to leave."
 
 
 def open_provider(settings: Settings, told: HostSettings) -> tuple[Provider, Callable[[Usage], int | None]]:
@@ -339,6 +339,14 @@ def open_provider(settings: Settings, told: HostSettings) -> tuple[Provider, Cal
         offline = OfflineProvider(lambda: datetime.now(zone), zone)
         offline.warm_up()
         provider = offline
+    elif told.provider == "openai-compatible":
+        from agent_host.providers.openai_compatible.provider import OpenAiCompatibleProvider
+
+        compatible = OpenAiCompatibleProvider(
+            model=told.model, api_key=told.api_key or "", base_url=told.base_url, timeout_s=told.llm_timeout_s
+        )
+        compatible.warm_up()
+        provider = compatible
     else:
         from agent_host.providers.anthropic.provider import AnthropicProvider
 
@@ -347,7 +355,8 @@ def open_provider(settings: Settings, told: HostSettings) -> tuple[Provider, Cal
         )
         claude.warm_up()
         provider = claude
-    return provider, lambda usage: cost_micro_usd(told.provider, told.model, usage)
+    who = provider.identity
+    return provider, lambda usage: cost_micro_usd(who.provider, who.model, usage)
 
 
 def open_writer(settings: Settings, environ: Mapping[str, str], resources: AsyncExitStack) -> WriterLink:

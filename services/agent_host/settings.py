@@ -9,9 +9,10 @@ from typing import Literal, TypeAlias, get_args
 
 from agent_host.errors import ConfigurationError
 from agent_host.providers.anthropic import DEFAULT_MODEL
+from agent_host.providers.openai_compatible import checked_endpoint, shown_host, takes_openai_key
 from service_runtime.settings import Settings
 
-ProviderName: TypeAlias = Literal["offline", "anthropic"]
+ProviderName: TypeAlias = Literal["offline", "anthropic", "openai-compatible"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class HostSettings:
     llm_timeout_s: int  # how long a model may be silent
 
     @property
+    def answered_by(self) -> str:
+        """Who answers, for a person to read: the provider, or the host that speaks as OpenAI does."""
+        return shown_host(self.base_url) if self.provider == "openai-compatible" else self.provider
+
+    @property
     def llm_deadline_s(self) -> int:
         """How long a whole model call may take: long replies stream for minutes, silent ones are asked once more."""
         return 5 * self.llm_timeout_s
@@ -45,14 +51,12 @@ def host_settings(settings: Settings) -> HostSettings:
         ConfigurationError: a value cannot be used; the message names it and what to set.
     """
     provider = _provider(settings.get("PROVIDER") or "offline")
-    api_key = settings.get("API_KEY") or settings.outside("ANTHROPIC_API_KEY")
-    default_model = DEFAULT_MODEL if provider == "anthropic" else "offline-rules"
-    model = (settings.get("MODEL") or default_model) if provider == "anthropic" else default_model
+    model = _model(settings, provider)
     return HostSettings(
         provider=provider,
         model=model,
-        small_model=(settings.get("SMALL_MODEL") or model) if provider == "anthropic" else model,
-        api_key=api_key,
+        small_model=(settings.get("SMALL_MODEL") or model) if provider != "offline" else model,
+        api_key=_api_key(settings, provider),
         base_url=settings.get("BASE_URL"),
         writer=settings.get("WRITER"),
         writer_ca=_writer_ca(settings),
@@ -115,11 +119,13 @@ def _mcp_config(settings: Settings) -> Path:
 
 
 def require_key(told: HostSettings) -> None:
-    """Checks that the chosen provider has the key it needs; reading receipts needs none.
+    """Checks that the chosen provider has the key and the model it needs; reading receipts needs none.
 
     Raises:
-        ConfigurationError: the key is missing; the message names the settings that take it.
+        ConfigurationError: one is missing or cannot be one; the message names the settings that take it.
     """
+    if told.provider == "openai-compatible":
+        checked_endpoint(told.model, told.api_key or "", told.base_url, told.llm_timeout_s)
     if told.provider == "anthropic" and not told.api_key:
         raise ConfigurationError(
             "PROMETHEUS_PROVIDER=anthropic needs a key: set PROMETHEUS_API_KEY (or ANTHROPIC_API_KEY) "
@@ -127,9 +133,27 @@ def require_key(told: HostSettings) -> None:
         )
 
 
+def _model(settings: Settings, provider: ProviderName) -> str:
+    match provider:
+        case "offline":
+            return "offline-rules"
+        case "anthropic":
+            return settings.get("MODEL") or DEFAULT_MODEL
+        case _:
+            return settings.get("MODEL") or ""
+
+
+def _api_key(settings: Settings, provider: ProviderName) -> str | None:
+    """Returns our own key, else that of the vendor's variable, which nobody but the vendor is shown."""
+    if provider != "openai-compatible":
+        return settings.get("API_KEY") or settings.outside("ANTHROPIC_API_KEY")
+    vendors = settings.outside("OPENAI_API_KEY") if takes_openai_key(settings.get("BASE_URL")) else None
+    return settings.get("API_KEY") or vendors
+
+
 def _provider(told: str) -> ProviderName:
     match told:
-        case "offline" | "anthropic":
+        case "offline" | "anthropic" | "openai-compatible":
             return told
         case _:
             known = ", ".join(get_args(ProviderName))

@@ -92,3 +92,27 @@ def test_small_calls_go_to_the_model_itself_unless_another_is_named(tmp_path: Pa
     assert read(tmp_path, **claude).small_model == "big"
     assert read(tmp_path, **claude, PROMETHEUS_SMALL_MODEL="small").small_model == "small"
     assert read(tmp_path, PROMETHEUS_SMALL_MODEL="small").small_model == "offline-rules"
+
+
+def test_an_openai_compatible_server_of_ones_own_needs_a_model_and_no_key(tmp_path: Path) -> None:
+    local = {"PROMETHEUS_PROVIDER": "openai-compatible", "PROMETHEUS_BASE_URL": "http://me:pw@localhost:11434"}
+    told = read(tmp_path, **local, PROMETHEUS_MODEL="llama3.2")
+
+    require_key(told)
+    assert (told.model, told.small_model, told.api_key) == ("llama3.2", "llama3.2", None)
+    assert told.answered_by == "localhost:11434"
+    with pytest.raises(ConfigurationError, match="PROMETHEUS_MODEL"):
+        require_key(read(tmp_path, **local))
+    with pytest.raises(ConfigurationError, match="PROMETHEUS_BASE_URL"):
+        require_key(read(tmp_path, **{**local, "PROMETHEUS_BASE_URL": "localhost"}, PROMETHEUS_MODEL="llama3.2"))
+
+
+def test_openais_own_key_is_shown_to_nobody_but_openai(tmp_path: Path) -> None:
+    chosen = {"PROMETHEUS_PROVIDER": "openai-compatible", "PROMETHEUS_MODEL": "gpt-6-luna"}
+    key = {"OPENAI_API_KEY": "sk-openai"}
+
+    assert read(tmp_path, **chosen, **key).api_key == "sk-openai"
+    assert read(tmp_path, **chosen, **key, PROMETHEUS_BASE_URL="https://openrouter.ai/api/v1").api_key is None
+    assert read(tmp_path, **chosen, **key, PROMETHEUS_API_KEY="sk-mine").api_key == "sk-mine"
+    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
+        require_key(read(tmp_path, **chosen))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pytest
 from agent_host.errors import ProviderRefusedError
 from agent_host.providers.anthropic import AnthropicProvider
 from agent_host.providers.offline.provider import OfflineProvider
+from agent_host.providers.openai_compatible import OpenAiCompatibleProvider
 from agent_host.providers.protocol import (
     Identity,
     JsonValue,
@@ -29,7 +31,7 @@ from agent_host.providers.protocol import (
     ToolSpec,
     ToolUse,
 )
-from tests.fakes import anthropic_server
+from tests.fakes import anthropic_server, openai_server
 from tests.fakes.scripted_provider import Line, ScriptedProvider, asks, says
 
 WORDS = "Remember that the design team prefers morning meetings."
@@ -72,13 +74,34 @@ async def _anthropic() -> AsyncIterator[Provider]:
         await provider.close()
 
 
+def _openai_step(body: Mapping[str, Any]) -> openai_server.Step:
+    answered = body["messages"][-1]["role"] == "tool"
+    if answered or body.get("tool_choice") == "none" or not body.get("tools"):
+        return openai_server.Answer("I will remember that.")
+    use = openai_server.call(f"call_{len(body['messages'])}", "memory_remember", json.dumps(FACT))
+    return openai_server.Answer("Let me note that. ", [use], "tool_calls")
+
+
+@asynccontextmanager
+async def _openai() -> AsyncIterator[Provider]:
+    async with openai_server.openai_server(_openai_step) as server:
+        provider = OpenAiCompatibleProvider(openai_server.MODEL, openai_server.KEY, server.url)
+        yield provider
+        await provider.close()
+
+
 @asynccontextmanager
 async def _offline() -> AsyncIterator[Provider]:
     zone = ZoneInfo("Europe/Berlin")
     yield OfflineProvider(lambda: datetime(2026, 12, 1, 9, 0, tzinfo=zone), zone)
 
 
-FACTORIES: dict[str, Factory] = {"scripted": _scripted, "anthropic": _anthropic, "offline": _offline}
+FACTORIES: dict[str, Factory] = {
+    "scripted": _scripted,
+    "anthropic": _anthropic,
+    "openai-compatible": _openai,
+    "offline": _offline,
+}
 
 
 @pytest.fixture(params=sorted(FACTORIES))

@@ -88,7 +88,7 @@ def _model(settings: Settings) -> Iterator[Finding]:
             "model", "note", f"{told.model}: rules, no LLM; set PROMETHEUS_PROVIDER=anthropic and a key for one."
         )
     else:
-        yield Finding("model", "ok", f"{told.model} by {told.provider}")
+        yield Finding("model", "ok", f"{told.model} by {told.answered_by}")
     yield Finding("time zone", "ok", zone.key)
 
 

@@ -82,3 +82,12 @@ def test_torn_writes_and_waiting_receipts_are_noted(tmp_path: Path) -> None:
     (chains / "turns.jsonl.torn-17").touch()
     assert [state for state, _ in told(findings(tmp_path), "ledger")] == ["ok", "note"]
     assert "turns.jsonl.torn-17" in told(findings(tmp_path), "ledger")[1][1]
+
+
+def test_a_server_of_ones_own_is_named_by_its_host_and_without_its_password(tmp_path: Path) -> None:
+    own = {"PROMETHEUS_PROVIDER": "openai-compatible", "PROMETHEUS_BASE_URL": "http://me:hush@localhost:11434/v1"}
+    assert told(findings(tmp_path, **own, PROMETHEUS_MODEL="llama3.2"), "model") == [
+        ("ok", "llama3.2 by localhost:11434")
+    ]
+    ((state, text),) = told(findings(tmp_path, **own), "model")
+    assert (state, "PROMETHEUS_MODEL" in text) == ("wrong", True)

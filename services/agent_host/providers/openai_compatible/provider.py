@@ -1,0 +1,145 @@
+"""The provider: one streamed call, and one plain call when the stream breaks before any text (agent.md row 4)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_host.errors import ProviderUnavailableError
+from agent_host.providers.openai_compatible.endpoint import checked_endpoint
+from agent_host.providers.openai_compatible.reading import Heard, added
+from agent_host.providers.openai_compatible.wire import Part, build_params
+from agent_host.providers.protocol import Identity, ModelReply, ModelRequest, TextDelta, Usage
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_DATED: Final = re.compile(r"-(\d{4}-\d{2}-\d{2})$")
+
+
+class OpenAiCompatibleProvider:
+    """A model behind chat completions, streamed, with tools and structured output.
+
+    `timeout_s` bounds the server's silences, not the whole call: for that the caller sets a deadline, of at least four
+    times `timeout_s`. A server on this machine needs no key.
+
+    Raises:
+        ConfigurationError: the model, the key or the address cannot be used at all.
+    """
+
+    def __init__(
+        self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 120.0, max_retries: int = 2
+    ) -> None:
+        self._endpoint = checked_endpoint(model, api_key, base_url, timeout_s, max_retries)
+        self._without: set[Part] = {"max_tokens"} if self._endpoint.is_openai else set()
+        self._client: AsyncOpenAI | None = None
+        self._opening = asyncio.Lock()
+
+    @property
+    def identity(self) -> Identity:
+        """`openai` when OpenAI itself answers, the configured model, and the date in its name, if there is one."""
+        model, dated = self._endpoint.model, _DATED.search(self._endpoint.model)
+        word = "openai" if self._endpoint.is_openai else "openai-compatible"
+        return Identity(word, model, dated[1] if dated else model)  # type: ignore[arg-type]
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[TextDelta | ModelReply]:
+        """Streams a reply; a stream that breaks before any of its text was shown is replaced by one plain call.
+
+        A server that refuses an output schema, or another part that not all of them know, is asked without it, then
+        and from then on. Any other refusal is told at once.
+
+        Raises:
+            ProviderRefusedError: the server said no (4xx).
+            ProviderUnavailableError: no usable answer after bounded retries; its `usage` is what is known to be billed.
+        """
+        await self._connected()
+        from agent_host.providers.openai_compatible import sdk
+
+        while True:
+            sent = frozenset(self._without)
+            try:
+                async with aclosing(self._stream(request, sent)) as items:
+                    async for item in items:
+                        yield item
+            except sdk.PartRefusedError as error:  # nothing was said yet
+                if error.part in sent or (error.part == "response_format" and request.output_schema is None):
+                    raise
+                self._without.add(error.part)
+            else:
+                return
+
+    async def _stream(
+        self, request: ModelRequest, without: frozenset[Part]
+    ) -> AsyncGenerator[TextDelta | ModelReply, None]:
+        client = await self._connected()
+        from agent_host.providers.openai_compatible import sdk
+
+        params = build_params(self._endpoint.model, request, without)
+        streamed = {**params} if "stream_options" in without else {**params, "stream_options": {"include_usage": True}}
+        heard, began = Heard(), False
+        try:
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(self._endpoint.timeout_s):
+                    opened = await client.chat.completions.create(**streamed, stream=True)
+                    chunks = await stack.enter_async_context(opened)
+                began = True
+                async for chunk in chunks:
+                    if text := heard.take(_json(chunk)):
+                        yield TextDelta(text)
+                reply = heard.reply(request)
+        except sdk.BREAKS as error:
+            if not began or sdk.is_refusal(error):
+                raise sdk.failure(error, self._endpoint, heard.usage) from error
+            if heard.text:
+                raise ProviderUnavailableError("The reply broke off; ask again.", heard.usage) from error
+            reply = await self._plain_call(client, params, request, heard.usage)
+            if reply.text:
+                yield TextDelta(reply.text)
+        yield reply
+
+    def warm_up(self) -> None:
+        """Imports the SDK, which the deadline of a first short call should not have to pay for."""
+        import_module("agent_host.providers.openai_compatible.sdk")
+
+    async def close(self) -> None:
+        """Closes the connections; safe to call twice."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _plain_call(
+        self, client: AsyncOpenAI, params: dict[str, Any], request: ModelRequest, spent: Usage | None
+    ) -> ModelReply:
+        """Asks once without streaming, where the server is silent until it is done; adds what was `spent` before."""
+        from agent_host.providers.openai_compatible import sdk
+
+        patience_s = 2 * self._endpoint.timeout_s
+        heard = Heard()
+        try:
+            async with asyncio.timeout(patience_s):
+                whole = await client.chat.completions.create(**params, timeout=sdk.silence(patience_s))
+            heard.take(_json(whole))
+            reply = heard.reply(request)
+        except sdk.BREAKS as error:
+            raise sdk.failure(error, self._endpoint, added(spent, heard.usage)) from error
+        return replace(reply, usage=added(spent, reply.usage) or Usage())
+
+    async def _connected(self) -> AsyncOpenAI:
+        """Returns the client; the first call imports the SDK in a worker thread, so that the prompt stays alive."""
+        async with self._opening:
+            if self._client is None:
+                await asyncio.to_thread(import_module, "agent_host.providers.openai_compatible.sdk")
+                from agent_host.providers.openai_compatible import sdk
+
+                self._client = sdk.open_client(self._endpoint)
+            return self._client
+
+
+def _json(value: Any) -> dict[str, Any]:
+    """Returns one of the SDK's values as JSON, without its warnings of types: `Heard` checks them itself."""
+    return dict(value.model_dump(mode="json", exclude_none=True, warnings=False))
