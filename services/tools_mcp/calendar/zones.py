@@ -10,13 +10,14 @@ import copy
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from datetime import date
+from datetime import date, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import icalendar
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
 from tools_mcp.calendar.properties import moment, several
+from tools_mcp.calendar.recurrence import first_date
 from tools_mcp.calendar.vtimezone import parts_of
 
 _MARK = "\ue000"  # of the private use area: no program writes it
@@ -26,14 +27,25 @@ _BLOCK = re.compile(
     r"^BEGIN:VTIMEZONE[ \t]*\r?\n.*?^END:VTIMEZONE[ \t]*\r?\n", re.MULTILINE | re.DOTALL | re.IGNORECASE
 )
 _NAME = re.compile(r"^(TZID(?:;[^:\r\n]*)?:)(.+?)[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
+_RULE = re.compile(r"^RRULE(?:;[^:\r\n]*)?:(.*?)[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
+_MOST_VALUES = 20
+_ANY_START = datetime(1970, 1, 1)  # noqa: DTZ001 - wall clock time, and no date of any rule depends on it
 _FIRST, _LAST = 1850, 2199
+_LATE = "This timezone only works from"
 _REACH = 10  # years after the last start, for zones whose changes follow no rule
 
 
 def told_apart(text: str) -> str:
-    """Return iCalendar text in which every zone that only this text knows has a name that is its own."""
-    if not any(_is_custom(block) for block in _BLOCK.findall(text)):
+    """Return iCalendar text in which every zone that only this text knows has a name that is its own.
+
+    Raises:
+        ValueError: A zone's clock would change so often that no time in it could be told soon.
+    """
+    custom = [block for block in _BLOCK.findall(text) if _is_custom(block)]
+    if not custom:
         return text
+    if not all(_is_calm(rule.upper()) for block in custom for rule in _RULE.findall(_FOLD.sub("", block))):
+        raise ValueError("a zone changes too often")
     return "".join(_marked(part) for part in _CALENDAR.split(_FOLD.sub("", text)))
 
 
@@ -50,7 +62,7 @@ def complete(calendar: icalendar.Calendar) -> icalendar.Calendar:
     if any(_MARK in _tzid(zone) for zone in calendar.walk("VTIMEZONE")):
         calendar = copy.deepcopy(calendar)
         _unmark(calendar)
-    kept = [zone for zone in calendar.walk("VTIMEZONE") if not (_known(_tzid(zone)) and _begins(zone) >= first)]
+    kept = [zone for zone in calendar.walk("VTIMEZONE") if not _known(_tzid(zone)) or _holds_from(zone, first)]
     names = sorted(calendar.get_used_tzids() - {_tzid(zone) for zone in kept})
     rest = [part for part in calendar.subcomponents if part.name != "VTIMEZONE"]
     written = icalendar.Calendar(calendar)
@@ -71,10 +83,19 @@ def _in_reach(year: int) -> int:
     return min(max(year, _FIRST), _LAST)
 
 
-def _begins(zone: icalendar.Component) -> int:
-    """Return the year in which a definition begins to hold."""
+def _holds_from(zone: icalendar.Component, year: int) -> bool:
+    """Whether a definition begins before a year; those that our earlier versions wrote are an hour late each spring."""
+    if str(zone.get("COMMENT", "")).startswith(_LATE):
+        return False
     starts = [moment(part, "DTSTART") for part in zone.subcomponents]
-    return min((start.year for start in starts if isinstance(start, date)), default=9999)
+    return any(start.year < year for start in starts if isinstance(start, date))
+
+
+def _is_calm(rule: str) -> bool:
+    """Whether a rule of a zone leads to a few dates of a year: reading a time goes through all of them."""
+    values = sum(len(part.split(",")) for part in rule.split(";"))
+    by_year = "FREQ=YEARLY" in rule and not re.search(r"BY(?:HOUR|MINUTE|SECOND)=", rule)
+    return by_year and values <= _MOST_VALUES and first_date(rule, _ANY_START) is not None
 
 
 def _is_custom(block: str) -> bool:

@@ -1,18 +1,19 @@
 """Time zones in files: every file's own, and ours, checked by what other programs use to read them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import icalendar
 import pytest
 import vobject  # type: ignore[import-untyped]
 from dateutil.tz import tzical
 
 from tests.tools_mcp.calendar.conftest import agenda_over
 from tools_mcp.calendar.agenda import Agenda
-from tools_mcp.calendar.ics import decode, encode, series_of
+from tools_mcp.calendar.ics import UnreadableError, decode, encode, series_of
 from tools_mcp.calendar.model import Event, EventFields
 from tools_mcp.calendar.protocol import CalendarStore
 from tools_mcp.calendar.store import CalendarFolder
@@ -142,6 +143,19 @@ def test_summer_time_begins_by_a_rule_at_the_local_time_before_it(name: str, ons
     assert "RDATE" not in text
 
 
+def test_a_definition_of_an_earlier_version_is_written_anew(folder: Agenda, tmp_path: Path) -> None:
+    folder.create(EventFields("Lunch", "2027-07-01T12:00"))
+    path = tmp_path / "one" / "e1.ics"
+    text = path.read_text()
+    late = icalendar.Timezone.from_tzid("Europe/Berlin", first_date=date(2026, 1, 1)).to_ical().decode()
+    zone = text[text.index("BEGIN:VTIMEZONE") : text.index("BEGIN:VEVENT")]
+    path.write_text(text.replace(zone, late.replace("\r\n", "\n")))
+    assert "DTSTART:20260329T030000" in path.read_text()
+    folder.update("e1", EventFields(title="Brunch"))
+
+    assert zone in path.read_text()
+
+
 @pytest.mark.parametrize("year", ["0001", "1601", "9998"])
 def test_a_year_that_nobody_means_is_written_too(year: str) -> None:
     data = custom("u", "+0100").replace(b"20270601T100000", f"{year}0601T100000".encode())
@@ -183,3 +197,17 @@ def test_a_byte_of_an_old_encoding_lives_through_an_edit(folder: Agenda, tmp_pat
 
     assert (folder.get("u").title, folder.get("u").location) == ("café", "Room 1")
     assert "SUMMARY:café" in (tmp_path / "one" / "u.ics").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *("FREQ=SECONDLY", "FREQ=DAILY", "FREQ=YEARLY;BYHOUR=1,2", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "no rule"),
+        f"FREQ=YEARLY;BYMONTHDAY={','.join(str(day) for day in range(1, 32))}",
+    ],
+)
+def test_a_zone_whose_clock_never_rests_is_unreadable_instead_of_slow(rule: str) -> None:
+    data = custom("u", "+0100").replace(b"TZOFFSETFROM", f"RRULE:{rule}\r\nTZOFFSETFROM".encode(), 1)
+
+    with pytest.raises(UnreadableError):
+        decode(data)
