@@ -311,12 +311,12 @@ def test_a_linking_note_with_a_long_name_is_written_anew(notebook: Notebook) -> 
 
 def test_a_linking_note_that_would_get_too_large_is_left_and_not_counted(notebook: Notebook) -> None:
     put(notebook, "X", "one")
-    put(notebook, "big", "[[X]]" * 160_000)
+    put(notebook, "big", "[[X]]" * 2_000 + "word " * 196_000)
     put(notebook, "small", "[[X]]")
     done = notebook.move("X", title="A longer name")
 
     assert (done.links_updated, done.links_left) == (1, ["big"])
-    put(notebook, "self", "[[self]]" * 120_000)
+    put(notebook, "self", "[[self]]" * 2_000 + "word " * 195_000)
     with pytest.raises(InvalidInputError, match="would have over 1000000 bytes"):
         notebook.move("self", title="A longer name of it")
 
