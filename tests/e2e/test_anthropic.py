@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.conftest import BIN, Person
-from tests.fakes.anthropic_server import KEY, MODEL, Answer, AnthropicServer, Failure, anthropic_server, text, tool_use
+from tests.fakes.anthropic_server import (
+    KEY,
+    MODEL,
+    Answer,
+    AnthropicServer,
+    Failure,
+    Step,
+    anthropic_server,
+    text,
+    tool_use,
+)
 
 pytestmark = pytest.mark.slow  # starts many processes
 
@@ -26,13 +37,15 @@ REMEMBER = Answer(
 )
 
 
-async def ask(person: Person, server: AnthropicServer, message: str) -> tuple[int, dict[str, Any]]:
+async def ask(person: Person, server: AnthropicServer, message: str, **settings: str) -> tuple[int, dict[str, Any]]:
     environ = {
         **person.environ,
         "PROMETHEUS_PROVIDER": "anthropic",
         "PROMETHEUS_API_KEY": KEY,
         "PROMETHEUS_BASE_URL": server.url,
         "PROMETHEUS_MODEL": MODEL,
+        "PROMETHEUS_RETRIEVAL_GATE": "off",
+        **settings,
     }
     process = await asyncio.create_subprocess_exec(
         str(BIN / "agent-host"), "ask", message, "--json", stdout=-1, stderr=-1, cwd=person.folder, env=environ
@@ -86,3 +99,34 @@ async def test_what_the_model_is_sent_holds_tools_time_and_message(person: Perso
     }
     assert "Europe/Berlin" in json.dumps(body["system"])
     assert "hello there" in json.dumps(body["messages"])
+
+
+def remembering_model(body: Mapping[str, Any]) -> Step:
+    """A model that knows what it is asked: the gate, the reply, the summariser or the keep gate."""
+    system = json.dumps(body["system"])
+    if "note what will still matter" in system:
+        fact = {"subject": "Ana", "content": "Ana plays the cello."}
+        return Answer([text(json.dumps({"facts": [fact], "episode": "", "company_research": False}))])
+    if "numbered facts" in system:
+        return Answer([text('{"dropped": []}')])
+    if "decide whether a personal assistant should search" in system:
+        return Answer([text('{"decision": "retrieve", "query": "Ana", "reason": "a person"}')])
+    return Answer([text("I see.")])
+
+
+async def test_what_was_said_is_consolidated_after_the_reply_and_stands_in_a_later_prompt(person: Person) -> None:
+    gated = {"PROMETHEUS_RETRIEVAL_GATE": "model", "PROMETHEUS_CONSOLIDATE_EVERY": "1"}
+    async with anthropic_server(remembering_model) as server:
+        await ask(person, server, "My sister Ana plays the cello.", **gated)
+        await ask(person, server, "What does Ana play?", **gated)
+        systems = [json.dumps(seen.body["system"]) for seen in server.requests]
+
+    (later,) = (system for system in systems if "What is remembered" in system)
+    assert "from prometheus] Ana plays the cello." in later
+    first, second = stored(person, "turns")
+    assert [row["kind"] for row in first["model"]["calls"]] == ["gate", "loop"]
+    assert (second["memory"]["searches"], second["memory"]["used"]) == (1, 1)
+    assert {row["specId"] for row in stored(person, "decisions")} >= {"retrieval-gate", "consolidation", "keep-gate"}
+    assert (await asyncio.to_thread(person.run, "agent-host", "receipts", "verify")).returncode == 0
+    listed = await asyncio.to_thread(person.run, "agent-host", "sessions", "list")
+    assert listed.stdout.count(b"1 turn") == 2
