@@ -27,6 +27,7 @@ from agent_host.receipts.commitments import SCHEME, commit
 from agent_host.receipts.drafts import TurnIntent, TurnReceipt
 from agent_host.receipts.protocol import ReceiptStatus
 from agent_host.receipts.turn_receipt import turn_receipt
+from agent_host.report_saving import OneReport, with_report_saved
 from agent_host.session import Session
 from agent_host.tool_note import tool_note, with_note
 from agent_host.tracing.events import Emit, Outcome, TurnEnded, TurnStarted
@@ -112,9 +113,11 @@ async def _draft(text: str, session: Session, parts: TurnParts, events: TurnEven
         now_ms=parts.now_ms,
         cost=parts.cost,
     )
-    return await run_loop(
-        drafter, parts.tools, request, events.emit, turn_id=events.turn_id, max_iterations=parts.max_iterations
+    tools = OneReport(parts.tools)
+    reply = await run_loop(
+        drafter, tools, request, events.emit, turn_id=events.turn_id, max_iterations=parts.max_iterations
     )
+    return await with_report_saved(reply, parts.tools, parts.retrieval.calls, events)
 
 
 def _cut_short(text: str) -> Reply:

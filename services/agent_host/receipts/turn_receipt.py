@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from agent_host.providers.protocol import Identity, JsonValue
 from agent_host.receipts.drafts import CallCount, DecisionRef, MemoryUsage, ModelUsage, ToolUsage, TurnReceipt
-from agent_host.tracing.events import ModelCalled, ToolCalled, TurnEnded, TurnEvent, TurnStarted
+from agent_host.tracing.events import ModelCalled, ReportSaved, ToolCalled, TurnEnded, TurnEvent, TurnStarted
 
 MEMORY_SERVER = "memory"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -50,7 +50,7 @@ def turn_receipt(
         commitment=commitment,
         model=model,
         tools=tools,
-        memory=memory_usage(tool_calls),
+        memory=memory_usage(tool_calls, _report(events)),
         decisions=tuple(DecisionRef(call.call_id, call.entry_id) for call in calls),
         total_micro_usd=model.cost_micro_usd + sum(row.cost_micro_usd or 0 for row in tools),
         trace_hash=trace_hash,
@@ -97,7 +97,7 @@ def ledger_name(name: str) -> str:
     return name if _NAME.fullmatch(name) else "unknown"
 
 
-def memory_usage(calls: Sequence[ToolCalled]) -> MemoryUsage:
+def memory_usage(calls: Sequence[ToolCalled], report_id: str | None = None) -> MemoryUsage:
     """Counts searches, memories found and memories stored, from the memory server's structured answers."""
     done = [call.outcome for call in calls if call.outcome.server == MEMORY_SERVER and not call.outcome.is_error]
     searches = [outcome for outcome in done if outcome.tool in {"memory_search", "memory_recall"}]
@@ -107,8 +107,14 @@ def memory_usage(calls: Sequence[ToolCalled]) -> MemoryUsage:
         used=sum(len(_members(outcome.structured, "entries")) for outcome in searches),
         kept=sum(1 for outcome in stored if not _flag(outcome.structured, "deduped")),
         unsent=0,
-        report_id=None,
+        report_id=report_id,
     )
+
+
+def _report(events: Sequence[TurnEvent]) -> str | None:
+    """Returns the memory id of the report the turn saved, if it has the form of a name."""
+    saved = next((event.memory_id for event in events if isinstance(event, ReportSaved)), None)
+    return saved if saved and _NAME.fullmatch(saved) else None
 
 
 def _stated_cost(calls: Sequence[ToolCalled]) -> int | None:

@@ -136,6 +136,16 @@ class KnowledgeUsed:
 
 
 @dataclass(frozen=True)
+class ReportSaved:
+    """The report in the reply went to memory, whole (agent.md row 57)."""
+
+    title: str
+    memory_id: str
+    scope: str
+    summary: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Notice:
     """Something a person should know that does not stop the turn, such as a server that cannot be reached."""
 
@@ -159,6 +169,7 @@ TurnEvent: TypeAlias = (
     | ToolCalled
     | PermissionDecided
     | KnowledgeUsed
+    | ReportSaved
     | GateDecided
     | SlotsDecided
     | Consolidated

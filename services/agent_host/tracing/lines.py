@@ -17,6 +17,7 @@ from agent_host.tracing.events import (
     ModelCalled,
     Notice,
     PermissionDecided,
+    ReportSaved,
     SlotsDecided,
     ToolCalled,
     TurnEnded,
@@ -89,8 +90,18 @@ def _other_members(event: TurnEvent) -> dict[str, JsonValue] | None:
             return {"type": "slots", "verdicts": [asdict(verdict) for verdict in event.verdicts]}
         case Consolidated():
             return _consolidation_members(event)
+        case _:
+            return _knowledge_members(event)
+
+
+def _knowledge_members(event: TurnEvent) -> dict[str, JsonValue] | None:
+    match event:
         case KnowledgeUsed():
             return {"type": "used", "entries": redact(event.entries)}
+        case ReportSaved():
+            title, summary = redact_text(event.title), redact(event.summary)
+            told = {"title": title, "memory_id": event.memory_id, "scope": event.scope, "summary": summary}
+            return {"type": "report", **told}
         case _:
             return None
 
