@@ -1,11 +1,14 @@
 """What a model call costs, in integer micro-dollars (1 USD = 1,000,000 micro-USD).
 
-A dated table, no network. Source of every row: the vendor's price page (platform.claude.com/docs, "Pricing"), as it
-stood on `PRICES_READ_ON`. List prices: taxes, regional surcharges, batch discounts and agreements are not in it, so
-every sum made from it is an estimate. A model that is not in the table has no price, which is not the same as free.
+Dated tables, no network. Source of Anthropic's rows: the vendor's price page (platform.claude.com/docs, "Pricing"), as
+it stood on `PRICES_READ_ON`. Source of OpenAI's rows: the standard tier of developers.openai.com/api/docs/pricing, as
+at least two public pages of the autumn of 2026 quote it alike (GPT-4 and GPT-5: of the spring), compared on
+`OPENAI_PRICES_READ_ON`; models for which no two were found are left out. List prices: taxes, regional surcharges, batch
+discounts and agreements are not in it, so every sum made from it is an estimate. A model that is not in the tables has
+no price, which is not the same as free.
 
 Rates are micro-dollars per million tokens. `Usage.input_tokens` leaves cached tokens out, so the four counts of a
-`Usage` are priced apart and added. Cache writes are those of the five-minute cache, the only one this host asks for.
+`Usage` are priced apart and added. Cache writes are those of the shortest cache, the only one this host asks for.
 """
 
 from __future__ import annotations
@@ -16,10 +19,11 @@ from dataclasses import dataclass
 from agent_host.providers.protocol import Usage
 
 PRICES_READ_ON = "2026-11-10"
+OPENAI_PRICES_READ_ON = "2026-11-30"
 
 _PER_TOKENS = 1_000_000
 _CACHE_WRITE_PERCENT = 125  # a token written to the five-minute cache costs 1.25 times an input token
-_DATED = re.compile(r"-\d{8}$")
+_DATED = re.compile(r"-\d{8}$|-\d{4}-\d{2}-\d{2}$")
 
 
 @dataclass(frozen=True)
@@ -41,18 +45,19 @@ class Rates:
 
 @dataclass(frozen=True)
 class Price:
-    """A model's rates; `long` holds for calls whose whole prompt, cached tokens included, passes `long_above`."""
+    """A model's rates; `long` holds for calls whose whole prompt, cached tokens included, passes `long_above`.
+
+    With a `long_above` and no `long`, such calls cost more by an amount that is not known here.
+    """
 
     rates: Rates
     long_above: int | None = None
     long: Rates | None = None
 
-    def rates_for(self, usage: Usage) -> Rates:
-        """Returns the rates that hold for a prompt of this length."""
+    def rates_for(self, usage: Usage) -> Rates | None:
+        """Returns the rates that hold for a prompt of this length, None when they are not known."""
         prompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        if self.long is not None and self.long_above is not None and prompt > self.long_above:
-            return self.long
-        return self.rates
+        return self.long if self.long_above is not None and prompt > self.long_above else self.rates
 
 
 _OPUS = Price(Rates(5_000_000, 25_000_000))
@@ -76,16 +81,49 @@ _ANTHROPIC: dict[str, Price] = {
 }
 
 
+def _gpt_6(input_rate: int, output_rate: int, cache_read_permille: int) -> Price:
+    """A model that costs twice as much to read and half as much again to write, above 272,000 tokens of prompt."""
+    return Price(
+        Rates(input_rate, output_rate, cache_read_permille),
+        long_above=272_000,
+        long=Rates(2 * input_rate, output_rate * 3 // 2, cache_read_permille),
+    )
+
+
+_OPENAI: dict[str, Price] = {
+    "gpt-6.2-astra": _gpt_6(8_000_000, 40_000_000, 50),
+    "gpt-6.2-sol": _gpt_6(2_000_000, 10_000_000, 50),
+    "gpt-6.1-sol": _gpt_6(2_000_000, 10_000_000, 50),
+    "gpt-6-astra": Price(Rates(10_000_000, 50_000_000), long_above=272_000),
+    "gpt-6-sol": _gpt_6(2_000_000, 10_000_000, 100),
+    "gpt-6-luna": _gpt_6(100_000, 500_000, 100),
+    "gpt-5": Price(Rates(1_250_000, 10_000_000)),
+    "gpt-5-mini": Price(Rates(250_000, 2_000_000)),
+    "gpt-5-nano": Price(Rates(50_000, 400_000)),
+    "gpt-4.1": Price(Rates(2_000_000, 8_000_000, cache_read_permille=250)),
+    "gpt-4.1-mini": Price(Rates(400_000, 1_600_000, cache_read_permille=250)),
+    "gpt-4.1-nano": Price(Rates(100_000, 400_000, cache_read_permille=250)),
+    "gpt-4o": Price(Rates(2_500_000, 10_000_000, cache_read_permille=500)),
+    "gpt-4o-mini": Price(Rates(150_000, 600_000, cache_read_permille=500)),
+}
+_TABLES: dict[str, dict[str, Price]] = {"anthropic": _ANTHROPIC, "openai": _OPENAI}
+_FREE = Price(Rates(0, 0))
+
+
 def price_of(provider: str, model: str) -> Price | None:
-    """Returns the price of a model, None when it is not known. A trailing date (`-20251001`) is a snapshot's name."""
-    if provider == "offline":
-        return Price(Rates(0, 0))
-    if provider != "anthropic":
-        return None
-    return _ANTHROPIC.get(model) or _ANTHROPIC.get(_DATED.sub("", model))
+    """Returns the price of a model, None when it is not known.
+
+    A trailing date (`-20251001`, `-2025-04-14`) is a snapshot's name. `:free` is how OpenRouter marks what it gives
+    away (agent.md row 90); whatever else an OpenAI-compatible server calls a model is a name of its own, and no price.
+    """
+    if provider == "offline" or (provider == "openai-compatible" and model.endswith(":free")):
+        return _FREE
+    table = _TABLES.get(provider, {})
+    return table.get(model) or table.get(_DATED.sub("", model))
 
 
 def cost_micro_usd(provider: str, model: str, usage: Usage) -> int | None:
     """Returns what one call cost at list price: exactly 0 offline, None when the model's price is not known."""
     price = price_of(provider, model)
-    return None if price is None else price.rates_for(usage).cost_micro_usd(usage)
+    rates = price.rates_for(usage) if price is not None else None
+    return None if rates is None else rates.cost_micro_usd(usage)

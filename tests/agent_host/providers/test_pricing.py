@@ -44,6 +44,26 @@ def test_an_unknown_model_has_no_price_rather_than_a_price_of_nothing() -> None:
     assert cost_micro_usd("mock", "scripted", Usage(10, 10)) is None
 
 
+def test_openais_models_are_priced_when_openai_itself_answers() -> None:
+    assert cost_micro_usd("openai", "gpt-6-luna", Usage(1_000_000 // 4, 1_000_000)) == 25_000 + 500_000
+    assert cost_micro_usd("openai", "gpt-4.1-2025-04-14", Usage(1_000_000, 1_000_000)) == 10_000_000
+    assert cost_micro_usd("openai", "gpt-4.1", Usage(cache_read_tokens=1_000_000)) == 500_000
+    assert cost_micro_usd("openai", "gpt-6.1-sol", Usage(cache_read_tokens=200_000)) == 20_000
+    assert cost_micro_usd("openai", "gpt-6-sol", Usage(cache_write_tokens=200_000)) == 500_000
+    assert cost_micro_usd("openai", "gpt-6-sol", Usage(272_001, 1_000_000)) == 1_088_004 + 15_000_000
+    assert cost_micro_usd("openai-compatible", "gpt-4.1", Usage(10, 10)) is None
+    assert cost_micro_usd("openai", "gpt-99", Usage(10, 10)) is None
+
+
+def test_a_long_prompt_whose_rates_are_not_known_has_no_price() -> None:
+    assert cost_micro_usd("openai", "gpt-6-astra", Usage(272_000)) == 2_720_000
+    assert cost_micro_usd("openai", "gpt-6-astra", Usage(272_001)) is None
+
+
+def test_what_a_router_marks_as_free_costs_nothing() -> None:
+    assert cost_micro_usd("openai-compatible", "meta/llama:free", Usage(10, 10)) == 0
+
+
 @given(USAGES)
 def test_offline_costs_nothing_whatever_it_counted(usage: Usage) -> None:
     assert cost_micro_usd("offline", "rules", usage) == 0
