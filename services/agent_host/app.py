@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from agent_host.constrained.options import CallOptions
     from agent_host.constrained.store import CallStore
     from agent_host.gates.remembering import Retrieval
+    from agent_host.mcp_clients.approval import Approver
+    from agent_host.mcp_clients.ledger import ManifestLedger
     from agent_host.mcp_clients.protocol import ToolBox
+    from agent_host.mcp_clients.server_config import ServerConfig
     from agent_host.memory_overview import MemoryOverview
     from agent_host.providers.protocol import Provider, Usage
     from agent_host.receipts.openings import OpeningStore
@@ -75,8 +78,10 @@ WRITER_SECRETS = "PROMETHEUS_RECEIPTS_"
 class Host:
     """One running agent host on one home folder."""
 
-    def __init__(self, settings: Settings, gateway: str, environ: Mapping[str, str]) -> None:
-        """Takes the home.
+    def __init__(
+        self, settings: Settings, gateway: str, environ: Mapping[str, str], approver: Approver | None = None
+    ) -> None:
+        """Takes the home. `approver` is asked about what tools may do; without one nobody can be asked.
 
         Raises:
             HomeInUseError, ConfigurationError, SetupError: the host cannot run here; the message says what to change.
@@ -90,6 +95,7 @@ class Host:
         self._settings = settings
         self._environ = environ
         self._gateway = gateway
+        self._approver = approver
         self._memory_settings = memory_settings(settings, self.host_settings.provider)
         self._session = Session(new_session_id(), self.host_settings.history_turns)
         self._resources = AsyncExitStack()
@@ -163,7 +169,7 @@ class Host:
         await asyncio.to_thread(importlib.import_module, "agent_host.writer_link")
         link = open_writer(settings, self._environ, self._resources)
         link.start()
-        tools = open_tools(settings, self._environ, self._resources)
+        tools = open_tools(settings, self._environ, self._resources, approver=self._approver, link=link)
         provider, cost = await asyncio.to_thread(open_provider, settings, told)
         self._resources.push_async_callback(provider.close)
 
@@ -378,37 +384,76 @@ def open_writer(settings: Settings, environ: Mapping[str, str], resources: Async
     return link
 
 
-def open_tools(settings: Settings, environ: Mapping[str, str], resources: AsyncExitStack) -> ToolBox:
+def open_tools(
+    settings: Settings,
+    environ: Mapping[str, str],
+    resources: AsyncExitStack,
+    *,
+    approver: Approver | None = None,
+    link: WriterLink | None = None,
+    lazy: bool = True,
+) -> ToolBox:
     """Begins to connect the built-in servers and those of `mcp.json`; does not wait. `resources` closes what is opened.
 
     Built-in servers start through a fork server of this host (ADR 5), unless `mcp.json` puts others in their places.
+    `approver` is asked about calls, `link` leads to the ledger that new tool lists are recorded in. `lazy`: a server
+    that is known starts at its first call.
 
     Raises:
         ConfigurationError: `mcp.json` cannot be used as it stands.
         OSError: the fork server cannot be started.
     """
-    from agent_host.mcp_clients.builtin import MODULES, builtin_servers, environment_of
+    from agent_host.mcp_clients.builtin import MODULES, environment_of
+    from agent_host.mcp_clients.home_rules import home_rules
     from agent_host.mcp_clients.manager import McpToolBox
 
-    told = host_settings(settings)
-    environment = tool_environment(environ, settings)
-    socket = socket_path(settings.home.folder("host"), f"fork-{os.getpid()}.sock")
-    builtin = builtin_servers(sys.executable, settings.home.path, environment, socket)
-    servers = merged(builtin, read_servers(told.mcp_config, environ))
-    logs = log_folder(settings)
-    if any(server in builtin for server in servers):
-        words = ["service_runtime.forkserver", "--socket", str(socket)]
+    folder, logs = settings.home.folder("host"), log_folder(settings)
+    servers, product = known_servers(settings, environ)
+    if any(server.builtin and server.command for server in servers):
+        words = ["service_runtime.forkserver", "--socket", str(_fork_socket(folder))]
         words += [word for module in MODULES for word in ("--allow", module)]
         words += [word for module in PRELOADED for word in ("--preload", module)]
-        forking = Child(words, environment_of("fork-server", environment), logs / "fork-server.log")
+        seen = environment_of("fork-server", tool_environment(environ, settings))
+        forking = Child(words, seen, logs / "fork-server.log")
         resources.push_async_callback(asyncio.to_thread, forking.stop)
         forking.ensure()
-    tools = McpToolBox(
-        servers, version("prometheus-agent"), log=logs / "servers.log", call_timeout_s=told.mcp_call_timeout_s
+    rules = home_rules(
+        folder,
+        approver=approver,
+        ledger=None if link is None else manifest_ledger(link),
+        unavailable=settings.get("UNAVAILABLE_TOOLS"),
+        lazy=lazy,
     )
+    timeout_s = host_settings(settings).mcp_call_timeout_s
+    tools = McpToolBox(servers, product, log=logs / "servers.log", call_timeout_s=timeout_s, rules=rules)
     resources.push_async_callback(tools.close)
     tools.start()
     return tools
+
+
+def known_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[tuple[ServerConfig, ...], str]:
+    """Returns the servers to use, built in or of `mcp.json`, and the version of this product.
+
+    Raises:
+        ConfigurationError: `mcp.json` cannot be used as it stands.
+    """
+    from agent_host.mcp_clients.builtin import builtin_servers
+
+    socket = _fork_socket(settings.home.folder("host"))
+    environment = tool_environment(environ, settings)
+    builtin = builtin_servers(sys.executable, settings.home.path, environment, socket)
+    return merged(builtin, read_servers(host_settings(settings).mcp_config, environ)), version("prometheus-agent")
+
+
+def manifest_ledger(link: WriterLink) -> ManifestLedger:
+    """Returns what records the tool lists of servers over this link."""
+    from agent_host.receipts.components import ComponentLog
+
+    return ComponentLog(link.client, link.ensure)
+
+
+def _fork_socket(folder: Path) -> Path:
+    return socket_path(folder, f"fork-{os.getpid()}.sock")
 
 
 def log_folder(settings: Settings) -> Path:

@@ -18,6 +18,7 @@ import typer
 from agent_host.call_commands import calls
 from agent_host.command_parts import CANCELLED, HomeOption, JsonOption, run_command, settings_of
 from agent_host.errors import ConfigurationError, HomeInUseError, HostError, UsageError
+from agent_host.mcp_commands import mcp
 from agent_host.session_commands import sessions, with_optional_value
 from service_runtime.errors import ServiceError, SetupError
 
@@ -33,6 +34,7 @@ receipts = typer.Typer(help="Read and verify the receipts of this home.", no_arg
 app.add_typer(receipts, name="receipts")
 
 app.add_typer(calls)
+app.add_typer(mcp, name="mcp")
 app.add_typer(sessions, name="sessions")
 
 STDIN_LIMIT = 1_000_000  # bytes; more is refused as too long anyway

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from agent_host.app import Host
+from agent_host.gateways.approving import AskApprover
 from agent_host.gateways.message import accept_message
 from agent_host.gateways.screen import Screen
 from agent_host.receipts.line import receipt_line
@@ -28,7 +29,7 @@ async def ask(settings: Settings, environ: Mapping[str, str], raw: str | bytes, 
         HostError, SetupError: the host cannot run on this home.
     """
     text = accept_message(raw)
-    host = Host(settings, "cli", environ)
+    host = Host(settings, "cli", environ, AskApprover())
     screen = Screen(sys.stdout, live=False)
     noticed: list[TurnEvent] = []
     try:

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Mapping
 
 from agent_host.app import Host, first_screen
+from agent_host.gateways.approving import TerminalApprover
 from agent_host.gateways.conversation import converse
 from agent_host.gateways.overview import SHOWN_SESSIONS, chosen, resumed_text, sessions_text
-from agent_host.gateways.readers import PipeReader, PromptReader, Reader
+from agent_host.gateways.readers import PipeReader, PromptReader, Reader, read_answer
 from agent_host.gateways.screen import Screen
 from service_runtime.settings import Settings
 
@@ -25,8 +26,8 @@ async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool, r
         UsageError: there is no such session.
         HostError, SetupError: the host cannot run on this home.
     """
-    host = Host(settings, "cli", environ)
     screen = Screen(sys.stdout, live=not plain)
+    host = Host(settings, "cli", environ, None if plain else TerminalApprover(screen, read_answer))
     try:
         resumed = None if resume is None else _resume(host, resume)
         screen.say(first_screen(host.host_settings))

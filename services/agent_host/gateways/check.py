@@ -73,7 +73,7 @@ async def look(settings: Settings, environ: Mapping[str, str]) -> Health:
     """
     async with AsyncExitStack() as resources:
         link = open_writer(settings, environ, resources)
-        tools = open_tools(settings, environ, resources)
+        tools = open_tools(settings, environ, resources, lazy=False)
         try:
             await link.connect()
             writer = "writer: ok"

@@ -110,3 +110,14 @@ class PromptReader:
             return None
         except KeyboardInterrupt:
             raise PromptInterruptedError from None
+
+
+async def read_answer(prompt: str) -> str | None:
+    """Asks a person at a terminal for one line; None for Ctrl-C and Ctrl-D. Answers are not kept in the history."""
+    from prompt_toolkit import PromptSession
+
+    session: PromptSession[str] = PromptSession()
+    try:
+        return await session.prompt_async(prompt, handle_sigint=False)
+    except (EOFError, KeyboardInterrupt):
+        return None

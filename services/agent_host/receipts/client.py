@@ -21,10 +21,12 @@ from prometheus.receipts.v1.receipts_pb2_grpc import ReceiptWriterStub
 TURNS = "turns"
 DECISIONS = "decisions"
 REVIEWS = "reviews"
+COMPONENTS = "components"
 _LAYERS = {
     TURNS: wire.LAYER_L10_TURNS,
     DECISIONS: wire.LAYER_L12_DECISIONS,
     REVIEWS: wire.LAYER_L6_REVIEWS,
+    COMPONENTS: wire.LAYER_L11_COMPONENTS,
 }
 CHAINS = tuple(_LAYERS)
 """The chains that a host writes to, and can read and watch."""

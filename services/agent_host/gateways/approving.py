@@ -1,0 +1,61 @@
+"""Who says yes to a tool call: a person at a terminal, or the rule of `agent-host ask`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
+
+from agent_host.gateways.screen import Screen
+from agent_host.mcp_clients.approval import Answer, CallQuestion, Question
+from agent_host.tracing.redaction import redact
+
+ARGUMENTS_SHOWN: Final = 600
+_WORDS: Final[dict[str, Answer]] = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
+_ASK_MAY_WRITE: Final = frozenset({"memory", "notes", "calendar"})
+
+ReadLine: TypeAlias = "Callable[[str], Awaitable[str | None]]"
+"""Shows a prompt and returns what was typed; None when the person pressed Ctrl-C or Ctrl-D."""
+
+
+class TerminalApprover:
+    """Puts a question on the screen until it is answered; Ctrl-C and Ctrl-D are a no."""
+
+    def __init__(self, screen: Screen, read_line: ReadLine) -> None:
+        self._screen = screen
+        self._read_line = read_line
+
+    async def ask(self, question: Question) -> Answer:
+        """Returns the person's answer."""
+        self._screen.say(f"\n{question_text(question)}")
+        is_call = isinstance(question, CallQuestion)
+        prompt = "y(es), n(o) or always > " if is_call else "y(es) or n(o) > "
+        while (typed := await self._read_line(prompt)) is not None:
+            answer = _WORDS.get(typed.strip().lower())
+            if answer is not None and (is_call or answer != "always"):
+                return answer
+        return "no"
+
+
+class AskApprover:
+    """The rule of `agent-host ask`, which talks with nobody: it may write to memory, notes and calendar alone."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Returns yes for those, and `unasked` for everything else, at once."""
+        own = isinstance(question, CallQuestion) and question.builtin and question.server in _ASK_MAY_WRITE
+        return "yes" if own else "unasked"
+
+
+def question_text(question: Question) -> str:
+    """Returns a question as a person reads it: who wants what, why it is asked, and with which arguments."""
+    if not isinstance(question, CallQuestion):
+        return f"The server {question.server} changed its tools ({question.change}). Use them as they are now?"
+    lines = [f"{question.server} is to run {question.tool}: {question.does or 'it does not say what that does'}"]
+    if question.destructive:
+        lines.append("It may delete or overwrite what is there.")
+    if question.reason == "untrusted":
+        lines.append("This turn has read what other people wrote, which may be what asks for it.")
+    arguments = json.dumps(redact(question.arguments), ensure_ascii=False)
+    cut = f"{arguments[:ARGUMENTS_SHOWN]}… ({len(arguments):,} characters)"
+    lines.append(f"With: {arguments if len(arguments) <= ARGUMENTS_SHOWN else cut}")
+    return "\n".join(lines)

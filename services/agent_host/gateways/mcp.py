@@ -1,0 +1,100 @@
+"""`agent-host mcp`: which servers there are, what of them is accepted, and a yes to what they changed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+
+from agent_host.app import known_servers, manifest_ledger, open_writer
+from agent_host.errors import HostError, UsageError
+from agent_host.gateways.screen import printable, table
+from agent_host.mcp_clients.home_rules import manifests_of
+from agent_host.mcp_clients.pin import Pin, source_of
+from agent_host.mcp_clients.server_config import ServerConfig
+from service_runtime.settings import Settings
+
+
+async def list_servers(settings: Settings, environ: Mapping[str, str]) -> int:
+    """Prints each server with the state of its tools; starts none.
+
+    Raises:
+        ConfigurationError, SetupError: the settings or `mcp.json` cannot be used.
+    """
+    sys.stdout.write(printable(servers_text(settings, environ)) + "\n")
+    return 0
+
+
+def servers_text(settings: Settings, environ: Mapping[str, str]) -> str:
+    """Returns a line a server: its name, where it comes from, and the state of its tools.
+
+    Raises:
+        ConfigurationError, SetupError: the settings or `mcp.json` cannot be used.
+    """
+    pins = _pins(settings, environ)
+    return table([(config.name, f"{_source(config)}, {_state(pin)}") for config, pin in pins]) or "There is no server."
+
+
+async def accept(settings: Settings, environ: Mapping[str, str], name: str) -> int:
+    """Accepts what a server lists now, and records that in the ledger if its writer answers.
+
+    Raises:
+        UsageError: there is no such server, or nothing of it to accept.
+        ConfigurationError, SetupError: the settings or `mcp.json` cannot be used.
+    """
+    pin = _accepted(settings, environ, name)
+    sys.stdout.write(printable(f"{name}: {len(pin.tools)} tools accepted.\n"))
+    if not await _recorded(settings, environ, pin):
+        sys.stdout.write("The ledger does not have it yet; the next turn records it.\n")
+    return 0
+
+
+def accept_now(settings: Settings, environ: Mapping[str, str], name: str) -> str:
+    """Accepts what a server lists now, in a running conversation, whose next turn takes it up and records it.
+
+    Raises:
+        UsageError: there is no such server, or nothing of it to accept.
+    """
+    return f"{name}: {len(_accepted(settings, environ, name).tools)} tools accepted."
+
+
+def _accepted(settings: Settings, environ: Mapping[str, str], name: str) -> Pin:
+    pin = next((pin for config, pin in _pins(settings, environ) if config.name == name), None)
+    if pin is None:
+        raise UsageError(f"There is no server {name[:100]!r}; `agent-host mcp list` names them.")
+    if pin.change is None:
+        raise UsageError(f"The server {name!r} changed nothing that waits to be accepted.")
+    pin.answer(yes=True)
+    return pin
+
+
+async def _recorded(settings: Settings, environ: Mapping[str, str], pin: Pin) -> bool:
+    async with AsyncExitStack() as resources:
+        try:
+            link = open_writer(settings, environ, resources)
+            await link.connect()
+            ledger = manifest_ledger(link)
+            for version in pin.unrecorded():
+                if not await ledger.record(version):
+                    return False
+                pin.recorded(version)
+        except HostError:
+            return False
+    return True
+
+
+def _pins(settings: Settings, environ: Mapping[str, str]) -> list[tuple[ServerConfig, Pin]]:
+    manifests = manifests_of(settings.home.folder("host"))
+    servers, version = known_servers(settings, environ)
+    return [(config, Pin(config, manifests, version)) for config in servers]
+
+
+def _source(config: ServerConfig) -> str:
+    return "built in" if config.builtin else source_of(config)
+
+
+def _state(pin: Pin) -> str:
+    if pin.change is not None:
+        said = "refused" if not pin.wants_answer else "waits for `agent-host mcp accept`"
+        return f"{len(pin.tools)} tools offered; it changed some ({pin.change}), which {said}"
+    return f"{len(pin.tools)} tools" if pin.known else "not started yet"

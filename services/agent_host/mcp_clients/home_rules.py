@@ -1,0 +1,34 @@
+"""The rules about tools that a home holds: its pins, its standing answers, what its settings leave out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent_host.mcp_clients.approval import Approver, NobodyToAsk
+from agent_host.mcp_clients.guard import Guard
+from agent_host.mcp_clients.ledger import ManifestLedger
+from agent_host.mcp_clients.manager import ToolRules
+from agent_host.mcp_clients.pinning import ManifestFolder
+from agent_host.mcp_clients.standing import StandingPermissions
+
+
+def home_rules(
+    folder: Path,
+    *,
+    approver: Approver | None,
+    ledger: ManifestLedger | None,
+    unavailable: str | None,
+    lazy: bool,
+) -> ToolRules:
+    """Returns the rules of the home whose host folder this is; `unavailable` is a list with commas (agent.md row 13).
+
+    Without an approver nobody can be asked.
+    """
+    names = frozenset(name.strip() for name in (unavailable or "").split(",") if name.strip())
+    guard = Guard(approver or NobodyToAsk(), StandingPermissions(folder / "permissions.json"))
+    return ToolRules(guard, manifests_of(folder), ledger, names, lazy=lazy)
+
+
+def manifests_of(folder: Path) -> ManifestFolder:
+    """Returns the pinned tool lists of the home whose host folder this is."""
+    return ManifestFolder(folder / "manifests")

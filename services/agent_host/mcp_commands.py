@@ -1,0 +1,32 @@
+"""The commands about tool servers: `agent-host mcp list|accept`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from agent_host.command_parts import HomeOption, run_command, settings_of
+
+mcp = typer.Typer(help="The tool servers, and what of them is accepted.", no_args_is_help=True, add_completion=False)
+
+
+@mcp.command("list")
+def mcp_list(home: HomeOption = None) -> int:
+    """List the servers and the state of their tools; starts none."""
+    from agent_host.gateways.mcp import list_servers
+
+    settings = settings_of(home)
+    return run_command(lambda: list_servers(settings, os.environ))
+
+
+@mcp.command("accept")
+def mcp_accept(
+    name: Annotated[str, typer.Argument(help="A server, as mcp.json or `mcp list` names it.")], home: HomeOption = None
+) -> int:
+    """Accept what a server changed of its tools, so that they are offered."""
+    from agent_host.gateways.mcp import accept
+
+    settings = settings_of(home)
+    return run_command(lambda: accept(settings, os.environ, name))

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+import pytest
+
+from agent_host.gateways.approving import AskApprover, TerminalApprover
+from agent_host.gateways.screen import Screen
+from agent_host.mcp_clients.approval import Answer, CallQuestion, ToolsQuestion
+
+CALL = CallQuestion("far", "write", {"text": "x"}, "Writes a line.", builtin=False, destructive=False, reason="write")
+TOOLS = ToolsQuestion("far", "changed: write")
+
+
+async def _asked(question: CallQuestion | ToolsQuestion, typed: Iterable[str | None]) -> tuple[Answer, str]:
+    stream, left = io.StringIO(), list(typed)
+
+    async def read_line(prompt: str) -> str | None:
+        stream.write(prompt)
+        return left.pop(0)
+
+    answer = await TerminalApprover(Screen(stream, live=False), read_line).ask(question)
+    assert left == []
+    return answer, stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        (["y"], "yes"),
+        ([" YES "], "yes"),
+        (["n"], "no"),
+        (["always"], "always"),
+        (["what?", "", "y"], "yes"),
+        ([None], "no"),
+    ],
+)
+async def test_a_person_is_asked_until_the_answer_is_one(typed: list[str | None], answer: Answer) -> None:
+    assert (await _asked(CALL, typed))[0] == answer
+
+
+async def test_a_question_names_the_server_the_tool_what_it_does_and_its_arguments() -> None:
+    _, shown = await _asked(CALL, ["n"])
+    assert "far is to run write: Writes a line." in shown
+    assert 'With: {"text": "x"}' in shown
+    assert "delete" not in shown
+    assert "other people" not in shown
+
+
+async def test_a_question_says_what_is_destructive_and_what_others_wrote() -> None:
+    question = CallQuestion("far", "wipe", {}, "Wipes.", builtin=False, destructive=True, reason="untrusted")
+    _, shown = await _asked(question, ["n"])
+    assert "It may delete or overwrite what is there." in shown
+    assert "This turn has read what other people wrote" in shown
+
+
+async def test_arguments_show_no_secret_no_control_character_and_not_too_much() -> None:
+    arguments = {"password": "hunter2", "text": "\x1b[2J" + "x" * 5_000}
+    question = CallQuestion("far", "write", arguments, "", builtin=False, destructive=False, reason="write")
+    _, shown = await _asked(question, ["n"])
+    assert "hunter2" not in shown
+    assert "\x1b" not in shown
+    assert len(shown) < 1_000
+    assert "it does not say what that does" in shown
+
+
+async def test_changed_tools_take_a_yes_or_a_no_and_no_always() -> None:
+    answer, shown = await _asked(TOOLS, ["always", "y"])
+    assert answer == "yes"
+    assert "The server far changed its tools (changed: write)." in shown
+
+
+@pytest.mark.parametrize(
+    ("server", "builtin", "answer"),
+    [
+        ("memory", True, "yes"),
+        ("notes", True, "yes"),
+        ("calendar", True, "yes"),
+        ("messages", True, "unasked"),
+        ("far", False, "unasked"),
+        ("memory", False, "unasked"),
+    ],
+)
+async def test_ask_may_write_to_memory_notes_and_calendar_and_asks_nobody_else(
+    server: str, builtin: bool, answer: Answer
+) -> None:
+    question = CallQuestion(server, "write", {}, "", builtin=builtin, destructive=False, reason="untrusted")
+    assert await AskApprover().ask(question) == answer
+
+
+async def test_ask_accepts_no_changed_tools() -> None:
+    assert await AskApprover().ask(TOOLS) == "unasked"
