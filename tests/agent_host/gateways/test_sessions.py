@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from agent_host.chat_log import ChatLog
 from agent_host.cli import run
+from agent_host.errors import ConfigurationError
+from agent_host.memory_settings import memory_settings
 from agent_host.session_commands import with_optional_value
+from service_runtime.settings import load_settings
+
+HOW_TO = (Path(__file__).parents[3] / "docs" / "how-to" / "conversations.md").read_text(encoding="utf-8")
+SETTINGS = {
+    "PROMETHEUS_RETRIEVAL_GATE": "rules",
+    "PROMETHEUS_RETRIEVAL_TOP_K": "4",
+    "PROMETHEUS_SLOT_GATE": "local",
+    "PROMETHEUS_SLOT_GATE_KEEP": "0.5",
+    "PROMETHEUS_SMALL_MODEL": "small",
+    "PROMETHEUS_CONSOLIDATE_EVERY": "6",
+}
 
 
 @pytest.fixture
@@ -115,3 +130,23 @@ def test_no_session_to_continue_is_an_error_and_starts_nothing(
 ) -> None:
     assert run(["chat", "--continue", "--plain", "--home", str(tmp_path)]) == 2
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("line", re.findall(r"^agent-host .+$", HOW_TO, re.MULTILINE))
+def test_the_how_tos_commands_work(line: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = ChatLog(home / "host" / "sessions.db")
+    log.store("s_3", "t_9", "cli", ("I like green tea", "Noted."), at_ms=1)
+    log.close()
+    monkeypatch.setenv("PROMETHEUS_HOME", str(home))
+
+    assert run(shlex.split(line)[1:]) == 0
+
+
+def test_the_how_to_names_every_setting_there_is_and_no_other(tmp_path: Path) -> None:
+    assert set(re.findall(r"^\| `(PROMETHEUS_\w+)`", HOW_TO, re.MULTILINE)) == set(SETTINGS)
+    for name in SETTINGS:
+        told = load_settings({**SETTINGS, name: "/"}, tmp_path, str(tmp_path))
+        if name == "PROMETHEUS_SMALL_MODEL":
+            continue  # any name is one
+        with pytest.raises(ConfigurationError, match=f"{name} is '/'"):
+            memory_settings(told, "anthropic")
