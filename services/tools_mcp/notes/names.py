@@ -103,7 +103,7 @@ def folder_parts(folder: str | None, is_there: Callable[[tuple[str, ...]], bool]
     A folder that is there keeps its name, a new one gets a safe one.
 
     Raises:
-        InvalidInputError: It would lead out of the vault or is hidden.
+        InvalidInputError: It would lead out of the vault, is hidden, or is new and no folder on Windows.
     """
     text = (folder or "").strip().removesuffix("/")
     parts: tuple[str, ...] = ()
@@ -111,7 +111,9 @@ def folder_parts(folder: str | None, is_there: Callable[[tuple[str, ...]], bool]
         if is_there((*parts, part)):
             parts = (*parts, part)
         elif _DRIVE.match(part) or _DEVICES.match(part):
-            raise _no_place(text, "folder")
+            raise InvalidInputError(
+                f"A new folder cannot be called {shown(part)}, a device or drive to Windows; send another name."
+            )
         else:
             parts = (*parts, file_stem(part))
     return parts

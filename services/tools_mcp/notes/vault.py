@@ -6,37 +6,32 @@ Hidden files and folders (`.obsidian`, `.trash`, our own state) and symbolic lin
 import contextlib
 import hashlib
 import os
-import posixpath
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from service_runtime.home import remove_leftovers, secure_write
 from tools_mcp.disk import as_store_error
 from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError
 from tools_mcp.notes import markdown
+from tools_mcp.notes.files import Files, attached, markdown_files
 from tools_mcp.notes.frontmatter import split
 from tools_mcp.notes.model import Note
 from tools_mcp.notes.names import (
     FILE_BYTES,
-    MOST_CHARACTERS,
     SUFFIX,
     TRASH,
     NoteId,
     file_stem,
     folder_parts,
-    is_note,
 )
-from tools_mcp.texts import folded, shown
+from tools_mcp.texts import shown
 
 MOST_BYTES = 1_000_000
 """The largest note that is read or written."""
 
 STATE = ".prometheus"
 """The hidden folder in the vault with our own state."""
-
-Stamp = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -45,7 +40,7 @@ class Vault:
 
     root: Path
 
-    def files(self) -> "Files":
+    def files(self) -> Files:
         """Return every note with modification time (ns), size, inode and change time (ns), and what cannot be one.
 
         The last time changes although a program sets the modification time back, as some that synchronise files do.
@@ -54,9 +49,9 @@ class Vault:
             StoreError: The folder cannot be read.
         """
         with as_store_error("notes", "read"):
-            return _files(self.root, "")
+            return markdown_files(self.root, "")
 
-    def trashed(self) -> "Files":
+    def trashed(self) -> Files:
         """Return the deleted notes in the same way.
 
         Raises:
@@ -64,7 +59,7 @@ class Vault:
         """
         trash = self.root / TRASH
         with as_store_error("notes", "read"):
-            return _files(trash, f"{TRASH}/") if trash.is_dir() and not trash.is_symlink() else Files({}, ())
+            return markdown_files(trash, f"{TRASH}/") if trash.is_dir() and not trash.is_symlink() else Files({}, ())
 
     def attached(self, targets: Collection[str], folder: str) -> set[str]:
         """Return those targets of links in a folder that are other files: by their path, or by their name anywhere.
@@ -72,19 +67,8 @@ class Vault:
         Raises:
             StoreError: The folder cannot be read.
         """
-        wanted = {target: folded(target.lstrip("/")) for target in targets}
-        names = {whole.rpartition("/")[2] for whole in wanted.values()}
-        found = set[str]()
         with as_store_error("notes", "read"):
-            for place, inside, files in os.walk(self.root):
-                inside[:] = [name for name in inside if not name.startswith(".")]
-                prefix = Path(place).relative_to(self.root).as_posix()
-                paths = [folded(posixpath.join(prefix, name)) for name in files if folded(name) in names]
-                for target, whole in wanted.items():
-                    near = folded(posixpath.normpath(posixpath.join(folder, target)))
-                    if any(path.removeprefix("./") == near or f"/{path}".endswith(f"/{whole}") for path in paths):
-                        found.add(target)
-        return found
+            return attached(self.root, targets, folder)
 
     def folder(self, folder: str | None) -> tuple[str, ...]:
         """Return the parts of a folder argument as they are on disk, or as they will be.
@@ -275,46 +259,10 @@ class Vault:
             place.mkdir(mode=0o700, exist_ok=True)
 
 
-@dataclass(frozen=True)
-class Files:
-    """What is in the vault: notes by id, and the paths of Markdown files whose names no id can have."""
-
-    notes: Mapping[str, Stamp]
-    unnamed: tuple[str, ...]
-
-
 def _numbered(stem: str, number: int) -> str:
     """Return a file's name; a number from the second one on tells files of the same name apart."""
     end = f" {number}{SUFFIX}" if number > 1 else SUFFIX
     return stem.encode()[: FILE_BYTES - len(end)].decode(errors="ignore") + end
-
-
-def _files(top: Path, prefix: str) -> Files:
-    notes, unnamed, folders = dict[str, Stamp](), list[str](), [(str(top), prefix)]
-    while folders:
-        folder, prefix = folders.pop()
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                path = prefix + entry.name
-                if entry.name.startswith(".") or entry.is_symlink():
-                    continue
-                if entry.is_dir() and len(path) <= MOST_CHARACTERS:
-                    folders.append((entry.path, f"{path}/"))
-                elif entry.is_dir() or (is_note(entry.name) and _id_of(path) is None):
-                    unnamed.append(path)
-                elif note_id := is_note(entry.name) and _id_of(path):
-                    with contextlib.suppress(FileNotFoundError):  # gone since the folder was read
-                        facts = entry.stat()
-                        notes[note_id] = (facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_ctime_ns)
-    return Files(notes, tuple(sorted(unnamed)))
-
-
-@lru_cache(maxsize=20_000)  # every look at the vault asks it of every file
-def _id_of(path: str) -> str | None:
-    try:
-        return str(NoteId.read(path))
-    except InvalidInputError:
-        return None
 
 
 def _text(data: bytes | None) -> tuple[str, str]:

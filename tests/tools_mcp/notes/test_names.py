@@ -122,7 +122,7 @@ def test_what_is_special_to_windows_is_refused_there_and_in_every_new_folder(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert NoteId.read(path).folder == tuple(path.split("/")[:-1])
-    with pytest.raises(InvalidInputError, match="no place inside"):
+    with pytest.raises(InvalidInputError, match="a device or drive to Windows; send another name"):
         folder_parts(path, nowhere)
 
     monkeypatch.setattr("tools_mcp.notes.names._IS_WINDOWS", True)
