@@ -28,7 +28,7 @@ async def send_pending(store: ConsolidationStore, tools: ToolBox, events: TurnEv
     sent: dict[str, str | None] = {}
     for pending in store.pending():
         arguments = _arguments(pending)
-        outcome = await tools.call(REMEMBER, arguments, {"turn_id": events.turn_id})
+        outcome = await tools.call(REMEMBER, arguments, {})  # of no turn: nobody is asked about it in the background
         events.emit(ToolCalled(new_use_id(), REMEMBER, arguments, outcome))
         if outcome.is_error:
             break

@@ -34,12 +34,17 @@ class Guard:
     async def decide(
         self, config: ServerConfig, tool: RemoteTool, arguments: Mapping[str, JsonValue], turn_id: str
     ) -> Permission:
-        """Returns whether a call may be made; asks when that is the rule."""
+        """Returns whether a call may be made; asks when that is the rule.
+
+        A call outside any turn, which has no `turn_id`, is made in the background: nobody is asked about it.
+        """
         async with self._asking:
             subject = self._subject(config, tool)
             word, reason = permission(subject, after_untrusted=turn_id in self._tainted)
             if word != "ask":
                 return Permission(word == "allow", reason, None)
+            if not turn_id:
+                return Permission(granted=False, reason=reason, answer="unasked")
             does = next((line.strip() for line in tool.description.splitlines() if line.strip()), "")
             question = CallQuestion(config.name, tool.name, arguments, does, config.builtin, tool.destructive, reason)
             answer = await self._approver.ask(question)

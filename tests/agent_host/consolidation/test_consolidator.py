@@ -45,6 +45,7 @@ async def test_what_is_sent_says_whose_it_is_and_where_it_belongs(home: Consolid
     await home.run(found(TEA, episode="They talked."), KEEP_ALL)
 
     fact, met = home.memory.rows.values()
+    assert [dict(call.meta) for call in home.memory.tools.calls] == [{}, {}]
     key = str(fact["idempotency_key"])
     assert {**fact, "idempotency_key": ""} == {
         "body": "Ana likes tea.",

@@ -119,6 +119,14 @@ async def test_questions_are_put_one_after_another() -> None:
     assert approver.most == 1
 
 
+async def test_about_a_call_outside_any_turn_nobody_is_asked() -> None:
+    guard, approver = _guard("yes")
+
+    assert await guard.decide(FAR, WRITE, {}, "") == Permission(granted=False, reason="write", answer="unasked")
+    assert (await guard.decide(MEMORY, WRITE, {}, "")).granted
+    assert approver.questions == []
+
+
 async def test_nobody_to_ask_is_not_told_as_a_persons_no() -> None:
     decided = await Guard(NobodyToAsk(), StandingPermissions(None)).decide(FAR, WRITE, {}, "t_1")
     assert decided.answer == "unasked"
