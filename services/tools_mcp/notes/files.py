@@ -36,7 +36,13 @@ def markdown_files(top: Path, prefix: str) -> Files:
     notes, unnamed, folders = dict[str, Stamp](), list[str](), [(str(top), prefix)]
     while folders:
         folder, prefix = folders.pop()
-        with os.scandir(folder) as entries:
+        try:
+            listing = os.scandir(folder)
+        except FileNotFoundError:
+            if folder == str(top):
+                raise
+            continue  # gone since the folder above was read
+        with listing as entries:
             for entry in entries:
                 path = prefix + entry.name
                 if entry.name.startswith(".") or entry.is_symlink():

@@ -21,7 +21,7 @@ from tools_mcp.notes.looking import section_of
 from tools_mcp.notes.model import Mode, NoteAnswer, NoteList, NoteText
 from tools_mcp.notes.names import TRASH
 from tools_mcp.notes.notebook import Notebook, WriteFields, open_notebook
-from tools_mcp.notes.wording import answer_text, list_text, read_answer, row, text_part
+from tools_mcp.notes.wording import answer_text, bounded_answer, list_text, read_answer, row, text_part
 from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page
 from tools_mcp.tool_definition import Kind, add_tool, answer
 
@@ -149,7 +149,7 @@ class NoteTools:
         page = first_page(listed, count, lambda one: len(row(one, self.zone).model_dump_json().encode()))
         last = page[-1] if len(page) < len(listed) else None
         following = encode_cursor("notes", last.modified_at_ms, last.id) if last else None
-        unnamed = None if cursor else len(self.notebook.index.unnamed) or None
+        unnamed = None if cursor or folder == TRASH else len(self.notebook.index.unnamed) or None
         model = NoteList(notes=[row(one, self.zone) for one in page], next_cursor=following, unnamed=unnamed)
         return answer(model, list_text(model))
 
@@ -195,4 +195,4 @@ class NoteTools:
 
 
 def _answer(model: NoteAnswer) -> ToolResult:
-    return answer(model, answer_text(model))
+    return answer(bounded_answer(model), answer_text(model))

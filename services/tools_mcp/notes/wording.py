@@ -15,7 +15,6 @@ _PART_BYTES = 16_000  # of a body in one answer, as JSON; it is in there twice, 
 _LINKS_BYTES = 700  # of each of the three lists of links, which are in there twice too
 _TITLE_BYTES = 300
 _TAGS = 20
-_MOST_LEFT = 20
 _TAG_BYTES = 80
 
 
@@ -93,6 +92,11 @@ def _bounded(ids: Sequence[str]) -> list[str]:
     return kept
 
 
+def bounded_answer(model: NoteAnswer) -> NoteAnswer:
+    """Return an answer that names no more notes than one answer holds."""
+    return model.model_copy(update={"links_left": _bounded(model.links_left), "tags": _tags(model.tags)})
+
+
 def answer_text(model: NoteAnswer) -> str:
     """Return what became of a note in words."""
     done = {
@@ -110,7 +114,10 @@ def answer_text(model: NoteAnswer) -> str:
     if model.links_updated:
         lines.append(f"Links written anew: {model.links_updated}.")
     if model.links_left:
-        left = ", ".join(model.links_left[:_MOST_LEFT]) + (", …" if len(model.links_left) > _MOST_LEFT else "")
+        named = _bounded(model.links_left)
+        left = ", ".join(named) + (
+            f" and {len(model.links_left) - len(named)} more" if named != model.links_left else ""
+        )
         lines.append(f"Links left as they were, because these notes could not be written: {left}.")
     if model.undo:
         lines.append(f"To take it back: {model.undo}.")

@@ -10,7 +10,9 @@ from tests.tools_mcp.notes.test_notebook import notebook, write
 from tools_mcp.errors import ConflictError, NotFoundError
 from tools_mcp.notes.index import Filter
 from tools_mcp.notes.looking import MOST_SOURCES, section_of
+from tools_mcp.notes.model import NoteAnswer
 from tools_mcp.notes.notebook import Notebook
+from tools_mcp.notes.wording import answer_text, bounded_answer
 
 __all__ = ["notebook"]
 
@@ -131,3 +133,30 @@ def test_files_that_vanish_while_the_folder_is_read_are_passed_over(
 
     monkeypatch.setattr("os.scandir", scandir)
     assert [one.id for one in notebook.newest(Filter(), 10, None)] == ["Ideas"]
+
+
+def test_a_folder_that_vanishes_while_the_vault_is_read_is_passed_over(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(notebook, "work/a", "apples")
+    put(notebook, "b", "apples")
+    real = os.scandir
+
+    def scandir(folder: str) -> object:
+        if folder.endswith("work"):
+            raise FileNotFoundError(2, "No such file or directory")
+        return real(folder)
+
+    monkeypatch.setattr("os.scandir", scandir)
+    assert [one.id for one in notebook.newest(Filter(), 10, None)] == ["b"]
+
+
+def test_an_answer_names_as_many_notes_as_fit() -> None:
+    left = [f"{number} {'用' * 20}" for number in range(2_000)]
+    model = NoteAnswer(
+        status="moved", id="a", title="a", tags=left, content_hash="0" * 64, size_bytes=1, links_left=left
+    )
+
+    assert len(bounded_answer(model).model_dump_json().encode()) < 5_000
+    assert f" and {2_000 - len(bounded_answer(model).links_left)} more." in answer_text(model)
+    assert len(answer_text(model).encode()) < 1_000
