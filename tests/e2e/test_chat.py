@@ -152,3 +152,15 @@ def test_ask_reads_a_message_from_standard_input(person: Person) -> None:
     assert done.returncode == 0
     assert b"5" in done.stdout
     assert b"receipt 1 signed" in done.stdout
+
+
+def test_a_conversation_goes_on_in_another_process_where_it_ended(person: Person) -> None:
+    asked = person.chat("My neighbour Ana likes green tea")
+    assert "Shall I remember" in asked
+
+    resumed = person.run("agent-host", "chat", "--continue", text=b"yes\n/sessions\n")
+
+    shown = resumed.stdout.decode()
+    assert "Going on with \u201cMy neighbour Ana likes green tea\u201d (1 turn)." in shown
+    assert "1 kept" in shown
+    assert "(2 turns, s_" in shown

@@ -19,6 +19,7 @@ from typing import Literal
 from agent_host.errors import HostError
 from agent_host.gateways.check import look
 from agent_host.gateways.screen import printable
+from agent_host.memory_settings import memory_settings
 from agent_host.receipts.verification import waiting
 from agent_host.settings import HostSettings, host_settings, require_key, writer_token
 from service_runtime.errors import ServiceError
@@ -79,6 +80,7 @@ def _model(settings: Settings) -> Iterator[Finding]:
     try:
         told: HostSettings = host_settings(settings)
         require_key(told)
+        memory_settings(settings, told.provider)
         zone = settings.zone()
     except (HostError, ServiceError) as error:
         yield Finding("model", "wrong", str(error))

@@ -42,6 +42,7 @@ def test_the_hash_of_each_verifier_is_named(tmp_path: Path) -> None:
         ({"PROMETHEUS_PROVIDER": "llama"}, "is not known here; set one of"),
         ({"PROMETHEUS_TIMEZONE": "Mars/Olympus"}, "set PROMETHEUS_TIMEZONE to an IANA name"),
         ({"PROMETHEUS_MAX_TOKENS": "many"}, "set a whole number above 0"),
+        ({"PROMETHEUS_SLOT_GATE": "on"}, "set one of: off, local, model"),
         ({"PROMETHEUS_MCP_CONFIG": "/no/such/mcp.json"}, "which is no file; correct it or leave it out"),
     ],
 )
