@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 STAMP := $(VENV)/.installed
 PEERS := tests/node/node_modules/.installed
+SERVERS := build/peers/servers/.installed
 SOURCES := services tests evals protos/regenerate.py packaging verifier
 SLOW := not slow and not durability and not fuzz and not stack
 
@@ -37,6 +38,12 @@ $(PEERS): tests/node/package-lock.json
 		echo 'npm is not installed: tests against peers that run on Node are skipped' ; \
 	fi
 
+$(SERVERS):  # MCP servers by other people, apart from what we depend on; without them their tests are skipped
+	@$(PYTHON) -m venv build/peers/servers && \
+		build/peers/servers/bin/python -m pip install --quiet --disable-pip-version-check \
+			mcp-server-time==2026.10.19 mcp-server-fetch==2026.10.24 && touch $(SERVERS) || \
+		echo 'mcp-server-time and mcp-server-fetch cannot be installed: tests against them are skipped'
+
 lint: $(STAMP)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
@@ -53,7 +60,7 @@ protos-fresh: $(STAMP)
 unit: $(STAMP) $(PEERS)
 	$(BIN)/pytest -m "$(SLOW)" -n 2 --dist loadfile
 
-test-durability: $(STAMP) $(PEERS)  ## kill loops, power cuts, crash states, failing calls
+test-durability: $(STAMP) $(PEERS) $(SERVERS)  ## kill loops, power cuts, crash states, failing calls
 	$(BIN)/pytest -m "durability or slow" -n 2 -rP
 
 test-fuzz: $(STAMP)  ## long differential and property runs

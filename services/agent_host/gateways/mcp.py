@@ -95,6 +95,6 @@ def _source(config: ServerConfig) -> str:
 
 def _state(pin: Pin) -> str:
     if pin.change is not None:
-        said = "refused" if not pin.wants_answer else "waits for `agent-host mcp accept`"
+        said = "was refused" if not pin.wants_answer else "waits for `agent-host mcp accept`"
         return f"{len(pin.tools)} tools offered; it changed some ({pin.change}), which {said}"
     return f"{len(pin.tools)} tools" if pin.known else "not started yet"

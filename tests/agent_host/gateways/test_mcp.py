@@ -1,0 +1,98 @@
+"""`agent-host mcp`, on a home whose servers are listed and pinned but never started."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_host.errors import ConfigurationError, UsageError
+from agent_host.gateways.mcp import accept, accept_now, list_servers
+from agent_host.mcp_clients.pin import Pin
+from agent_host.mcp_clients.pinning import ManifestFolder
+from agent_host.mcp_clients.remote import RemoteTool
+from agent_host.mcp_clients.server_config import ServerConfig
+from service_runtime.settings import Settings, load_settings
+
+FAR = ServerConfig("far", command="/bin/far", args=("--key=secret",))
+READ = RemoteTool("read", "Reads.", {"type": "object"}, read_only=True)
+WRITE = RemoteTool("write", "Writes.", {"type": "object"}, read_only=False)
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "home").mkdir()
+    entry = {"command": FAR.command, "args": FAR.args}
+    (tmp_path / "home" / "mcp.json").write_text(json.dumps({"mcpServers": {"far": entry, "notes": {"disabled": True}}}))
+    return {"PROMETHEUS_HOME": str(tmp_path / "home"), "PROMETHEUS_WRITER": f"unix:{tmp_path}/nobody.sock"}
+
+
+@pytest.fixture
+def settings(environ: dict[str, str], tmp_path: Path) -> Settings:
+    return load_settings(environ, tmp_path, None)
+
+
+@pytest.fixture
+def pin(settings: Settings) -> Pin:
+    return Pin(FAR, ManifestFolder(settings.home.folder("host") / "manifests"), "0.1.0")
+
+
+async def _listed(settings: Settings, environ: dict[str, str], capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    assert await list_servers(settings, environ) == 0
+    rows = (line.partition(" ") for line in capsys.readouterr().out.splitlines())
+    return {name: state.strip() for name, _, state in rows}
+
+
+async def test_every_server_is_listed_with_its_state_and_without_what_may_be_a_secret(
+    settings: Settings, environ: dict[str, str], capsys: pytest.CaptureFixture[str], pin: Pin
+) -> None:
+    rows = await _listed(settings, environ, capsys)
+    assert rows["memory"] == "built in, not started yet"
+    assert rows["far"] == "stdio: /bin/far, not started yet"
+    assert "notes" not in rows
+    pin.observe((READ,))
+    assert (await _listed(settings, environ, capsys))["far"] == "stdio: /bin/far, 1 tools"
+    pin.observe((READ, WRITE))
+    changed = (await _listed(settings, environ, capsys))["far"]
+    assert changed.endswith("1 tools offered; it changed some (new: write), which waits for `agent-host mcp accept`")
+    pin.answer(yes=False)
+    assert (await _listed(settings, environ, capsys))["far"].endswith("(new: write), which was refused")
+
+
+async def test_what_a_server_changed_is_accepted_and_waits_for_a_ledger_that_is_away(
+    settings: Settings,
+    environ: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
+    pin: Pin,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agent_host.writer_link.ANSWER_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("agent_host.writer_link._LIVE_TIMEOUT_S", 0.1)
+    pin.observe((READ,))
+    pin.observe((READ, WRITE))
+    assert await accept(settings, environ, "far") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "far: 2 tools accepted.",
+        "The ledger does not have it yet; the next turn records it.",
+    ]
+    pin.refresh()
+    assert (pin.tools, pin.change) == ((READ, WRITE), None)
+    assert [one.status for one in pin.unrecorded()] == ["accepted", "seen", "accepted"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("nobody", "There is no server 'nobody'"), ("far", "changed nothing"), ("memory", "changed nothing")],
+)
+def test_what_cannot_be_accepted_is_told(settings: Settings, environ: dict[str, str], name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        accept_now(settings, environ, name)
+
+
+async def test_a_file_that_cannot_be_used_is_told_before_anything_is_listed(
+    settings: Settings, environ: dict[str, str]
+) -> None:
+    (settings.home.path / "mcp.json").write_text("{")
+    with pytest.raises(ConfigurationError, match="not valid JSON"):
+        await list_servers(settings, environ)
