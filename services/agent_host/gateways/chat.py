@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Mapping
+from functools import partial
 
 from agent_host.app import Host, first_screen
+from agent_host.gateways import mcp
 from agent_host.gateways.approving import TerminalApprover
 from agent_host.gateways.conversation import converse
 from agent_host.gateways.overview import SHOWN_SESSIONS, chosen, resumed_text, sessions_text
@@ -38,7 +40,7 @@ async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool, r
             reader: Reader = PipeReader(sys.stdin.fileno())
         else:
             reader = PromptReader("you > ", on_ready=host.start)
-        ended_by_itself = await converse(host, reader, screen)
+        ended_by_itself = await converse(host, reader, screen, partial(mcp.command, settings, environ))
     finally:
         await host.close()
     return 0 if ended_by_itself else STOPPED

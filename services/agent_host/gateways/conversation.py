@@ -23,6 +23,7 @@ _LEAVE = ("/quit", "quit", "exit")
 COMMANDS = (
     ("/help", "what can be typed here"),
     ("/tools", "the tools of every connected server"),
+    ("/mcp", "the tool servers; /mcp accept NAME takes what one of them changed"),
     ("/memory", "what was remembered last, and what waits to be"),
     ("/sessions", "the conversations of this home, newest first"),
     ("/resume N", "go on with conversation N of that list, or with the one of an id"),
@@ -78,12 +79,16 @@ class _Interrupts:
         return self.stopped or self.presses > 1
 
 
-async def converse(host: ConversationHost, reader: Reader, screen: Screen) -> bool:
+async def converse(
+    host: ConversationHost, reader: Reader, screen: Screen, servers: Callable[[str], str] | None = None
+) -> bool:
     """Talks until the end of input, `/quit`, or Ctrl-C twice. Bad input costs one sentence, never the conversation.
+
+    `servers` answers `/mcp` and what follows it; without it there is no such command.
 
     Returns False when SIGTERM or SIGHUP ended it; a turn that ran then is receipted as cancelled first.
     """
-    talk = _Conversation(host, reader, screen)
+    talk = _Conversation(host, reader, screen, servers)
     loop = asyncio.get_running_loop()
     handlers = {signal.SIGINT: talk.interrupts.press, signal.SIGTERM: talk.interrupts.stop}
     handlers[signal.SIGHUP] = talk.interrupts.stop
@@ -98,8 +103,11 @@ async def converse(host: ConversationHost, reader: Reader, screen: Screen) -> bo
 
 
 class _Conversation:
-    def __init__(self, host: ConversationHost, reader: Reader, screen: Screen) -> None:
+    def __init__(
+        self, host: ConversationHost, reader: Reader, screen: Screen, servers: Callable[[str], str] | None
+    ) -> None:
         self._host = host
+        self._servers = servers
         self._reader = reader
         self._screen = screen
         self._last: TurnResult | None = None
@@ -171,6 +179,9 @@ class _Conversation:
         name, _, told = text.partition(" ")
         if name == "/resume":
             self._resume(told.strip())
+            return
+        if name == "/mcp" and self._servers is not None:
+            self._screen.say(self._servers(told.strip()))
             return
         command = commands.get(text)
         if command is None:

@@ -49,13 +49,22 @@ async def accept(settings: Settings, environ: Mapping[str, str], name: str) -> i
     return 0
 
 
-def accept_now(settings: Settings, environ: Mapping[str, str], name: str) -> str:
-    """Accepts what a server lists now, in a running conversation, whose next turn takes it up and records it.
+def command(settings: Settings, environ: Mapping[str, str], told: str) -> str:
+    """Returns the answer to `/mcp`, `/mcp list` and `/mcp accept NAME` in a conversation.
+
+    What is accepted is offered from the next turn on, which records it too.
 
     Raises:
-        UsageError: there is no such server, or nothing of it to accept.
+        UsageError: it is none of these, there is no such server, or nothing of it to accept.
+        ConfigurationError, SetupError: the settings or `mcp.json` cannot be used.
     """
-    return f"{name}: {len(_accepted(settings, environ, name).tools)} tools accepted."
+    verb, _, name = told.partition(" ")
+    if verb in {"", "list"} and not name:
+        return servers_text(settings, environ)
+    if verb == "accept" and name.strip():
+        name = name.strip()
+        return f"{name}: {len(_accepted(settings, environ, name).tools)} tools accepted."
+    raise UsageError("Type /mcp for the list of servers, or /mcp accept and the name of one.")
 
 
 def _accepted(settings: Settings, environ: Mapping[str, str], name: str) -> Pin:

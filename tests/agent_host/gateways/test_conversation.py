@@ -222,3 +222,13 @@ async def test_a_message_after_the_warning_takes_it_back() -> None:
 
     assert host.heard == ["hello", "more"]
     assert shown.count("Press Ctrl-C again") == 2
+
+
+async def test_mcp_is_answered_with_what_follows_it_and_without_a_turn() -> None:
+    out, host = io.StringIO(), EchoHost()
+    typed = Typed("/mcp", "/mcp accept far", "/mcpx", None)
+    await converse(host, typed, Screen(out, live=False), lambda told: f"servers <{told}>")
+
+    assert host.heard == []
+    assert "servers <>\nservers <accept far>\n" in out.getvalue()
+    assert "There is no command /mcpx" in out.getvalue()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_host.errors import ConfigurationError, UsageError
-from agent_host.gateways.mcp import accept, accept_now, list_servers
+from agent_host.gateways.mcp import accept, command, list_servers
 from agent_host.mcp_clients.pin import Pin
 from agent_host.mcp_clients.pinning import ManifestFolder
 from agent_host.mcp_clients.remote import RemoteTool
@@ -87,7 +87,18 @@ async def test_what_a_server_changed_is_accepted_and_waits_for_a_ledger_that_is_
 )
 def test_what_cannot_be_accepted_is_told(settings: Settings, environ: dict[str, str], name: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        accept_now(settings, environ, name)
+        command(settings, environ, f"accept {name}")
+
+
+def test_a_conversation_lists_and_accepts_too(settings: Settings, environ: dict[str, str], pin: Pin) -> None:
+    pin.observe((READ,))
+    pin.observe((READ, WRITE))
+    assert "it changed some (new: write)" in command(settings, environ, "")
+    assert command(settings, environ, "accept far") == "far: 2 tools accepted."
+    assert "2 tools" in command(settings, environ, "list")
+    for told in ("accept", "accept  ", "remove far", "list far"):
+        with pytest.raises(UsageError, match="Type /mcp for the list"):
+            command(settings, environ, told)
 
 
 async def test_a_file_that_cannot_be_used_is_told_before_anything_is_listed(
