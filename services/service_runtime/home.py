@@ -44,11 +44,11 @@ class Home:
 
 
 _KEPT = 40  # characters of a name in that of its temporary file, so that the longest one has room too
-_LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")
+LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")
 """What `secure_write` calls its temporary files."""
 
 
-def secure_write(path: Path, data: bytes, check: Callable[[], None] | None = None) -> None:
+def secure_write(path: Path, data: bytes, check: Callable[[], object] = bool) -> None:
     """Replace a file (mode 0600) with `data`: after a crash it holds the old bytes or the new, never a part.
 
     Temporary file in the same folder, fsync, rename, fsync of the folder. `check` is called when the new bytes are
@@ -65,31 +65,12 @@ def secure_write(path: Path, data: bytes, check: Callable[[], None] | None = Non
             file.write(data)
             file.flush()
             os.fsync(descriptor)
-        if check is not None:
-            check()
+        check()
         Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    finally:
+        Path(name).unlink(missing_ok=True)  # it is gone when it was renamed
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def remove_leftovers(folder: Path, before_s: float) -> int:
-    """Remove the temporary files of writers that were killed before a time (Unix seconds), and say how many.
-
-    A file that cannot be removed stays: it is in nobody's way.
-
-    Raises:
-        OSError: The folder cannot be read.
-    """
-    removed = 0
-    for entry in folder.iterdir():
-        with contextlib.suppress(OSError):
-            if _LEFTOVER.fullmatch(entry.name) and not entry.is_symlink() and entry.stat().st_mtime < before_s:
-                entry.unlink()
-                removed += 1
-    return removed

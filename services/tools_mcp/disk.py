@@ -2,7 +2,9 @@
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
+from service_runtime.home import LEFTOVER
 from tools_mcp.errors import StoreError
 
 
@@ -18,3 +20,20 @@ def as_store_error(folder: str, verb: str) -> Iterator[None]:
     except OSError as error:
         reason = (error.strerror or "the disk failed").lower()
         raise StoreError(f"The {folder} folder cannot be {verb}: {reason}; nothing was changed.") from error
+
+
+def remove_leftovers(folder: Path, before_s: float) -> int:
+    """Remove the temporary files of writers that were killed before a time (Unix seconds), and say how many.
+
+    A file that cannot be removed stays: it is in nobody's way.
+
+    Raises:
+        OSError: The folder cannot be read.
+    """
+    removed = 0
+    for entry in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if LEFTOVER.fullmatch(entry.name) and not entry.is_symlink() and entry.stat().st_mtime < before_s:
+                entry.unlink()
+                removed += 1
+    return removed

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from service_runtime.errors import SetupError
-from service_runtime.home import Home, remove_leftovers, secure_write
+from service_runtime.home import Home, secure_write
 
 
 def mode(path: Path) -> int:
@@ -132,14 +132,3 @@ def test_a_file_with_the_longest_name_can_be_replaced(tmp_path: Path) -> None:
     secure_write(path, b"2")
 
     assert [entry.read_bytes() for entry in tmp_path.iterdir()] == [b"2"]
-
-
-def test_temporary_files_of_killed_writers_go_and_nothing_else_does(tmp_path: Path) -> None:
-    kept = [tmp_path / name for name in (".note.md.tmp", "note.abcd1234.tmp", ".a.12345678.tmp")]
-    for path in (*kept, tmp_path / ".note.md.ab_d1234.tmp"):
-        path.write_text("")
-        os.utime(path, (1_000, 1_000))
-    os.utime(kept[-1], (3_000, 3_000))
-
-    assert remove_leftovers(tmp_path, before_s=2_000) == 1
-    assert sorted(tmp_path.iterdir()) == sorted(kept)

@@ -17,14 +17,14 @@ from zoneinfo import ZoneInfo
 
 import icalendar
 
-from service_runtime.home import remove_leftovers, secure_write
+from service_runtime.home import secure_write
 from tools_mcp.calendar.facts import Facts, facts_in, series_from
 from tools_mcp.calendar.ics import Series, UnreadableError, decode, encode, series_of
 from tools_mcp.calendar.identity import file_name
 from tools_mcp.calendar.index import Index, Read, Stamp
 from tools_mcp.calendar.protocol import Snapshot, StoredSeries, seen
 from tools_mcp.calendar.trash import Trash, belongs, free_path, part_of
-from tools_mcp.disk import as_store_error
+from tools_mcp.disk import as_store_error, remove_leftovers
 from tools_mcp.errors import ChangedError
 from tools_mcp.locking import FolderLock
 

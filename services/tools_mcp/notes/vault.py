@@ -10,8 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from service_runtime.home import remove_leftovers, secure_write
-from tools_mcp.disk import as_store_error
+from service_runtime.home import secure_write
+from tools_mcp.disk import as_store_error, remove_leftovers
 from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError
 from tools_mcp.notes import markdown
 from tools_mcp.notes.files import Files, attached, markdown_files
