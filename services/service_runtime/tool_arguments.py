@@ -17,13 +17,9 @@ from pydantic_core import PydanticCustomError
 
 def _list_from_json(value: Any) -> Any:
     """Read null as no items and a JSON string of a list as that list; leave the rest to be refused."""
-    if value is None:
-        return ()
-    if not isinstance(value, str):
-        return value
     try:
-        decoded = json.loads(value)
-    except (ValueError, RecursionError):
+        decoded = json.loads("[]" if value is None else value)
+    except (TypeError, ValueError, RecursionError):  # TypeError: it is no text
         return value
     return decoded if isinstance(decoded, list) else value
 
