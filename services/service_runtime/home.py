@@ -1,6 +1,5 @@
 """The home folder: where a person's data lives, one private sub-folder per service."""
 
-import contextlib
 import errno
 import os
 import re
@@ -48,7 +47,7 @@ LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")
 """What `secure_write` calls its temporary files."""
 
 
-def secure_write(path: Path, data: bytes, check: Callable[[], object] = bool) -> None:
+def secure_write(path: Path, data: bytes, check: Callable[[], None] | None = None) -> None:
     """Replace a file (mode 0600) with `data`: after a crash it holds the old bytes or the new, never a part.
 
     Temporary file in the same folder, fsync, rename, fsync of the folder. `check` is called when the new bytes are
@@ -65,7 +64,8 @@ def secure_write(path: Path, data: bytes, check: Callable[[], object] = bool) ->
             file.write(data)
             file.flush()
             os.fsync(descriptor)
-        check()
+        if check is not None:
+            check()
         Path(name).replace(path)
     finally:
         Path(name).unlink(missing_ok=True)  # it is gone when it was renamed
