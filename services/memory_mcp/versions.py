@@ -26,19 +26,13 @@ def not_current(reader: Reader, memory: Memory) -> str:
     """Returns the sentence for a memory that cannot be changed any more; it names the newest version."""
     if memory.status is not Status.SUPERSEDED:
         return f"The memory {memory.id} was forgotten; remember its text again if it is still wanted."
-    newest = memory
-    while newest.superseded_by and (following := reader.memory(newest.superseded_by)):
-        newest = following
+    newest = [memory, *_newer(reader, memory)][-1]
     return f"The memory {memory.id} was superseded; the newest version is {newest.id}, send that id instead."
 
 
 def other_versions(reader: Reader, memory: Memory) -> tuple[str, ...]:
     """Returns, in words, the other versions of a memory whose text is still there."""
-    versions: dict[str, Memory] = {}
-    following = memory.superseded_by
-    while following and (newer := reader.memory(following)):
-        versions[newer.id] = newer
-        following = newer.superseded_by
+    versions = {newer.id: newer for newer in _newer(reader, memory)}
     pending = [memory.id, *versions]
     while pending:
         for older in reader.superseded_by(pending.pop()):
@@ -46,6 +40,16 @@ def other_versions(reader: Reader, memory: Memory) -> tuple[str, ...]:
                 versions[older] = known(reader, older)
                 pending.append(older)
     return tuple(f"the version {version.id}" for version in versions.values() if not version.erased)
+
+
+def _newer(reader: Reader, memory: Memory) -> list[Memory]:
+    """Returns the versions after this one, each once: a damaged or older store may have them in a circle."""
+    found: dict[str, Memory] = {}
+    following = memory.superseded_by
+    while following and following != memory.id and following not in found and (newer := reader.memory(following)):
+        found[newer.id] = newer
+        following = newer.superseded_by
+    return list(found.values())
 
 
 def stored(writer: Writer, new: NewMemory, replaced: Memory | None) -> Remembered:

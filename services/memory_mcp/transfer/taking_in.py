@@ -14,6 +14,7 @@ from memory_mcp.model import UNTRUSTED, Content, Memory, Origin, Status
 from memory_mcp.normal_form import body_hash
 from memory_mcp.storage.protocol import NewMemory, Writer
 from memory_mcp.terms import IndexedText
+from memory_mcp.transfer.circles import in_circles
 from memory_mcp.transfer.items import Batch, EditedFile, EditedLine, Foreign, Item, Kept, Skipped
 from memory_mcp.versions import stored
 
@@ -46,6 +47,7 @@ class TakingIn:
         self._new_id = new_id
         self._retired = writer.retired_bodies()
         self._known_as: dict[str, str] = {}
+        self._circles: frozenset[str] = frozenset()
 
     def take(self, batch: Batch) -> Taken:
         """Stores the batch.
@@ -57,6 +59,8 @@ class TakingIn:
         for item in batch.items:
             if isinstance(item, Kept) and item.is_live and (same := self._same(item.content, item.body_hash)):
                 self._known_as[item.id] = same.id
+        new = (item for item in batch.items if isinstance(item, Kept) and not self._writer.memory(item.id))
+        self._circles = in_circles({item.id: item.superseded_by for item in new}, self._replaced_by)
         for item in batch.items:
             self._take(item, done)
         return done
@@ -83,6 +87,9 @@ class TakingIn:
     def _restore(self, item: Kept, done: Taken) -> None:
         if item.id in self._known_as or self._writer.memory(item.id) or self._same(item.content, item.body_hash):
             done.known += 1
+            return
+        if item.id in self._circles:
+            done.skipped.append(Skipped(item.where, "It is said to be replaced by itself, or by what it replaced."))
             return
         if item.is_live and (retired := self._retired.get((item.content.scope.key, item.body_hash))):
             done.skipped.append(Skipped(item.where, f"It was corrected or forgotten here ({retired})."))
@@ -155,6 +162,10 @@ class TakingIn:
 
     def _same(self, content: Content, hashed: str) -> Memory | None:
         return self._writer.live_with_body(content.scope, hashed)
+
+    def _replaced_by(self, memory_id: str) -> str | None:
+        memory = self._writer.memory(memory_id)
+        return memory.superseded_by if memory else None
 
     def _new(self, content: Content, origin: Origin, item: Foreign | None = None) -> NewMemory:
         at_ms = item.created_at_ms if item and item.created_at_ms is not None else self._now_ms

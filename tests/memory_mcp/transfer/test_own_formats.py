@@ -11,7 +11,8 @@ from typing import Any, cast
 import pytest
 
 from memory_mcp import intake
-from memory_mcp.errors import InvalidArgumentError
+from memory_mcp.errors import InvalidArgumentError, NotCurrentError
+from memory_mcp.indexing import index_text
 from memory_mcp.model import Memory, Origin, Status, Trust
 from memory_mcp.scopes import parse_scope
 from memory_mcp.storage.postgres import open_postgres
@@ -162,6 +163,50 @@ def test_a_bad_line_is_left_out_with_its_reason_and_the_others_come_in(world: Wo
     assert done.new == [row["id"]]
     assert [one.where for one in done.skipped] == [f"content.json line {number}" for number in range(2, 14)]
     assert all(one.reason.endswith(".") for one in done.skipped)
+
+
+def _row(letter: str, **fields: Any) -> dict[str, Any]:
+    """A line of an export."""
+    row = {"id": "mem_" + letter * 20, "body": f"Body {letter}.", "created_at_ms": 1, "origin": "x", "trust": "agent"}
+    return row | fields
+
+
+@pytest.mark.parametrize("circle", ["a", "ab", "abc"])
+def test_lines_that_replace_one_another_in_a_circle_are_left_out_and_nothing_hangs(world: World, circle: str) -> None:
+    rows = [
+        _row(letter, superseded_by="mem_" + circle[place - 1] * 20, retired_at_ms=2)
+        for place, letter in enumerate(circle)
+    ]
+    rows.append(_row("d", superseded_by="mem_" + "a" * 20, retired_at_ms=2))
+
+    done = world.take_in("\n".join(map(json.dumps, [HEADER, *rows])))
+
+    assert done.new == ["mem_" + "d" * 20]
+    reasons = {one.reason for one in done.skipped}
+    assert (len(done.skipped), reasons) == (
+        len(circle),
+        {"It is said to be replaced by itself, or by what it replaced."},
+    )
+    with pytest.raises(NotCurrentError, match="was superseded"):
+        world.memory.update("mem_" + "d" * 20, intake.changes(body="New."), ORIGIN)
+
+
+def test_a_circle_that_an_import_would_close_with_what_is_stored_is_seen(world: World) -> None:
+    world.take_in(json.dumps(_row("a", superseded_by="mem_" + "b" * 20, retired_at_ms=2)), format_name="jsonl")
+
+    second = json.dumps(_row("b", superseded_by="mem_" + "a" * 20, retired_at_ms=2))
+    assert len(world.take_in(second, format_name="jsonl").skipped) == 1
+
+
+def test_a_store_that_has_versions_in_a_circle_still_answers(world: World) -> None:
+    one, two = world.stored("Bo leads."), world.stored("Mia leads.")
+    with world.store.writing() as writer:
+        writer.supersede(one, index_text(one.content), two.id, 5)
+        writer.supersede(two, index_text(two.content), one.id, 6)
+
+    with pytest.raises(NotCurrentError, match=two.id):
+        world.memory.update(one.id, intake.changes(body="New."), ORIGIN)
+    assert world.memory.forget(one.id, ORIGIN, hard=True).remains == (f"the version {two.id}",)
 
 
 def test_no_odd_value_in_a_line_is_more_than_a_line_left_out(world: World) -> None:
