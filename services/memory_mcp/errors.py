@@ -8,6 +8,7 @@ MemoryServerError                 base
 ├── EmbeddingError                the model that makes vectors is not there or did not answer; searches go by words
 └── StoreError                    the store did not do what was asked; nothing was changed
     ├── StoreBusyError            another process holds the write lock; asking again helps
+    ├── StoreOpenError            another process has the store open, and the work needs it alone
     ├── StoreReadOnlyError        the file or its folder cannot be written
     ├── StoreFullError            no space is left
     ├── StoreDiskError            the disk failed to read or write
@@ -67,6 +68,16 @@ class StoreBusyError(StoreError):
 
     def __init__(self) -> None:
         super().__init__("The memory store is busy: another process is writing to it; nothing was changed, try again.")
+
+
+class StoreOpenError(StoreError):
+    """Another process has the store open, or wrote to it while it was read."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Another program has the memory store open and may be writing to it; nothing was changed, end every "
+            "program that uses the memory and run this again.",
+        )
 
 
 class StoreReadOnlyError(StoreError):

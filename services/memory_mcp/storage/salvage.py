@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from memory_mcp.errors import InvalidArgumentError, StoreDamagedError, StoreError
+from memory_mcp.errors import InvalidArgumentError, StoreDamagedError, StoreError, StoreOpenError
 from memory_mcp.mirror import pages
 from memory_mcp.normal_form import body_hash
 from memory_mcp.scopes import GLOBAL, parse_scope
 from memory_mcp.storage.carving import Carved, carve
+from memory_mcp.storage.holding import held_alone, state_of
 from memory_mcp.storage.sqlite import open_sqlite
 from memory_mcp.transfer.bundle import bundle_at
 from memory_mcp.transfer.fields import kept_of
@@ -53,8 +54,11 @@ def is_good(path: Path) -> bool:
     """Returns whether SQLite finds nothing wrong with a store; it looks at a copy, so that nothing is changed.
 
     Raises:
+        StoreOpenError: Another process has it open, so that no copy is whole.
         OSError: The disk refused.
     """
+    with held_alone(path):
+        pass
     with tempfile.TemporaryDirectory(prefix=".salvage-", dir=path.parent) as folder:
         copy = Path(folder, path.name)
         for name in (path.name, f"{path.name}-wal"):
@@ -75,9 +79,12 @@ def salvage(path: Path, zone: ZoneInfo, new_id: Callable[[], str], *, dry_run: b
     """Puts a new store with everything readable in a damaged one's place; the damaged file is renamed, not changed.
 
     Raises:
+        StoreOpenError: Another process has the store open, or wrote to it meanwhile; everything is as it was.
         StoreError: Nothing can be read of it, or the new store could not be written; everything is as it was.
         OSError: The disk refused; everything is as it was.
     """
+    with held_alone(path):
+        before = state_of(path)
     carved = carve(path)
     manner = Manner(zone, parse_scope(GLOBAL), vouched=True)
     batch, cut = _batch(carved, manner)
@@ -100,7 +107,12 @@ def salvage(path: Path, zone: ZoneInfo, new_id: Callable[[], str], *, dry_run: b
                 "No memory can be read from the file, and it was left as it is; move it out of the folder that "
                 "`memory-mcp --where` prints to start afresh.",
             )
-        return result if dry_run else _put_in_place(path, fresh, result)
+        if dry_run:
+            return result
+        with held_alone(path):
+            if state_of(path) != before:
+                raise StoreOpenError
+            return _put_in_place(path, fresh, result)
     finally:
         _remove(fresh)
 

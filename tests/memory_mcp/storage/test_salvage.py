@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
 import sys
 from contextlib import closing
 from itertools import count
 from pathlib import Path
+from typing import IO, cast
 
 import pytest
 
 from memory_mcp import intake
 from memory_mcp.__main__ import main
-from memory_mcp.errors import StoreDamagedError, StoreError
+from memory_mcp.errors import StoreDamagedError, StoreError, StoreOpenError
 from memory_mcp.mirror.files import FileMirror
 from memory_mcp.model import Memory
 from memory_mcp.storage import salvage
-from memory_mcp.storage.carving import COLUMNS, carve
+from memory_mcp.storage.carving import COLUMNS, Carved, carve
 from memory_mcp.storage.sqlite import FILE_NAME, open_sqlite
 from tests.memory_mcp.world import ORIGIN, ZONE, World, memory_id, opened
 
@@ -227,6 +229,54 @@ def test_a_new_store_that_cannot_be_written_leaves_everything_as_it_was(
         saved(store)
     assert store.read_bytes() == before
     assert [one.name for one in store.parent.iterdir()] == [FILE_NAME]
+
+
+HOLDING = """
+import sys
+from pathlib import Path
+from memory_mcp.storage.sqlite import open_sqlite
+store = open_sqlite(Path(sys.argv[1]))
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_store_that_another_process_has_open_is_not_salvaged(store: Path) -> None:
+    whole = store.read_bytes()
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", HOLDING, store], stdin=pipe, stdout=pipe) as server:
+        assert cast("IO[bytes]", server.stdout).readline() == b"open\n"
+        for look in (salvage.is_good, saved):
+            with pytest.raises(StoreOpenError, match="end every program that uses the memory and run this again"):
+                look(store)
+        damage = damaged(whole, "rubbish")
+        store.write_bytes(damage)
+        with pytest.raises(StoreOpenError):
+            saved(store)
+        assert store.read_bytes() == damage
+        cast("IO[bytes]", server.stdin).close()
+        assert server.wait(30) == 0
+
+    assert saved(store).kept_as is not None
+
+
+def test_a_store_that_was_written_to_while_it_was_salvaged_is_left(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = damaged(store.read_bytes(), "rubbish")
+    store.write_bytes(data)
+
+    def carved_then_written(path: Path) -> Carved:
+        found = carve(path)
+        store.with_name(f"{FILE_NAME}-wal").write_bytes(b"acknowledged")
+        return found
+
+    monkeypatch.setattr("memory_mcp.storage.salvage.carve", carved_then_written)
+    with pytest.raises(StoreOpenError):
+        saved(store)
+    assert store.read_bytes() == data
+    assert store.with_name(f"{FILE_NAME}-wal").read_bytes() == b"acknowledged"
+    assert len(list(store.parent.iterdir())) == 2
 
 
 def test_the_command_is_what_the_refusal_names(
