@@ -1,13 +1,25 @@
-"""Servers that several parts of the suite share, one of each a run, started when the first test asks for it."""
+"""Servers that several parts of the suite share, one of each a run, and what makes so many tests cheap to collect."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Generator, Iterator
 
 import pytest
 
 from tests import postgres_server
 from tests.postgres_server import PostgresServer
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let no garbage collection walk over what modules and tests are made of: all of it stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,6 @@ from receipt_writer.identity import chains_folder
 from receipt_writer.intents import MOST_DEADLINE_MS, encode_intent
 from receipt_writer.journal import Journal, read_journal, sign_row
 from receipt_writer.ledger import Append, Begin
-from receipt_writer.open_turns import JOURNAL_ROWS
 from receipt_writer.signers.file import load_key
 from receipt_writer.storage.head_file import HeadRecord, encode_slot, newest_record
 from tests.receipt_writer.format.material import SeedSigner
@@ -153,13 +152,14 @@ def filled(service: Service, first: int, last: int) -> None:
     service.writer.commit_now([Append("L10", turn(number)) for number in numbers])
 
 
-def test_the_journal_is_shortened_while_the_writer_works(folder: Path) -> None:
+def test_the_journal_is_shortened_while_the_writer_works(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("receipt_writer.open_turns.JOURNAL_ROWS", 400)
     service = open_service(folder, None, Clock())
     service.writer.commit_now([Begin(intent(1))])
-    for first in range(2, JOURNAL_ROWS, 1000):
-        filled(service, first, first + 999)
+    for first in range(2, 400, 100):
+        filled(service, first, first + 99)
     (row,) = [line for line in journal_file(folder).read_bytes().splitlines() if ulid("t_", 1).encode() in line]
-    assert len(journal_file(folder).read_bytes().splitlines()) < JOURNAL_ROWS
+    assert len(journal_file(folder).read_bytes().splitlines()) < 400
     filled(service, 9001, 9001)
     assert row in journal_file(folder).read_bytes()
     service.store._opened.close()  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ import pytest
 from fastmcp import Client
 
 from tests.tools_mcp.processes import Forked
+from tests.tools_mcp.reports.samples import report
 from tests.tools_mcp.running import ERAS, call, environment, text_of
 from tools_mcp.__main__ import main
 
@@ -75,6 +76,23 @@ async def test_two_notes_servers_on_one_home_lose_no_line(forked: Forked, tmp_pa
     assert [note["title"] for note in found["notes"]] == [LONG_TITLE]
     assert sorted(move.is_error for move in moves) == [False, True]
     assert len(listed["notes"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("server", "tool", "arguments"),
+    [
+        ("reports", "report_save", {"markdown": report()}),
+        ("messages", "message_draft", {"to": ["Ana"], "body": "hi", "idempotency_key": "k"}),
+    ],
+)
+async def test_two_servers_on_one_home_keep_the_same_once(
+    forked: Forked, tmp_path: Path, server: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    async with both_eras(forked, server, tmp_path) as clients:
+        made = await asyncio.gather(*(call(client, tool, **arguments) for client in clients * 4))
+
+    assert [answer["status"] for answer in made].count("exists") == 7
+    assert len({(answer.get("report") or answer["message"])["id"] for answer in made}) == 1
 
 
 def test_what_is_heavy_is_not_imported_before_it_is_used(tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.tools_mcp.running import ERAS, call, here, over_stdio, refused, settings
+from tests.tools_mcp.running import call, here, refused, settings
 from tools_mcp.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
 from tools_mcp.messages.model import Channel
 from tools_mcp.messages.outbox import Asked, Outbox, check, open_outbox
@@ -211,11 +210,3 @@ async def test_drafts_come_in_pages_that_meet(tmp_path: Path) -> None:
             if cursor is None:
                 break
     assert len(seen) == len(set(seen)) == 25
-
-
-async def test_two_processes_with_one_key_make_one_draft(tmp_path: Path) -> None:
-    async with over_stdio("messages", tmp_path, ERAS[0]) as one, over_stdio("messages", tmp_path, ERAS[1]) as other:
-        message = {"to": ["Ana"], "body": "hi", "idempotency_key": "k"}
-        made = await asyncio.gather(*(call(client, "message_draft", **message) for client in (one, other) * 4))
-    assert sorted(answer["status"] for answer in made) == ["drafted", *["exists"] * 7]
-    assert len({answer["message"]["id"] for answer in made}) == 1

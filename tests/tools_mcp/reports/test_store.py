@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.tools_mcp.reports.samples import METRICS, SOURCES, fence, report
-from tests.tools_mcp.running import ERAS, call, here, over_stdio, refused, settings
+from tests.tools_mcp.reports.samples import BARS, FETCHED, METRICS, fence, report
+from tests.tools_mcp.running import call, here, refused, settings, text_of
 from tools_mcp.errors import InvalidInputError, NotFoundError, StoreError
 from tools_mcp.reports.model import Report
 from tools_mcp.reports.reading import read_report
@@ -68,12 +67,52 @@ def test_a_file_that_is_no_report_any_more_is_told(folder: ReportFolder) -> None
         folder.whole(saved.id)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"id": 1}', b"\xff", b"[" * 5000])
+GOOD = b'{"id": "ID", "title": "t", "summary": [], "scope": "global", "saved_at_ms": 1, "sources_seen": null, "memory_id": null}'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"[]", b'{"id": 1}', b"\xff", b"[" * 5000),
+        GOOD.replace(b'ms": 1', b'ms": 1000000000000000000'),
+        GOOD.replace(b'ms": 1', b'ms": Infinity'),
+        GOOD.replace(b'ms": 1', b'ms": -1'),
+        GOOD.replace(b'ms": 1', b'ms": true'),
+        GOOD.replace(b'"ID"', b'"../messages/x"'),
+        GOOD.replace(b'"t"', b'"\\ud800"'),
+        GOOD.replace(b'"t"', b"3"),
+        GOOD.replace(b"[]", b"{}"),
+    ],
+)
 def test_damaged_facts_about_a_report_hide_it_and_nothing_else(folder: ReportFolder, content: bytes) -> None:
     _, kept = folder.save(read(), "global", None)
     _, damaged = folder.save(read("# Other"), "global", None)
-    (folder.root / f"{damaged.id}.json").write_bytes(content)
+    (folder.root / f"{damaged.id}.json").write_bytes(content.replace(b"ID", damaged.id.encode()))
     assert folder.newest(None) == [kept]
+    assert folder.damaged() == [f"{damaged.id}.json"]
+    with pytest.raises(NotFoundError, match="report_list tells the ids"):
+        folder.whole(damaged.id)
+    assert folder.save(read("# Other"), "global", None)[0]
+    assert folder.damaged() == []
+
+
+def test_a_report_in_another_encoding_is_told(folder: ReportFolder) -> None:
+    _, saved = folder.save(read(), "global", None)
+    (folder.root / f"{saved.id}.md").write_bytes(report("# Gr\u00fcn").encode("latin-1"))
+    with pytest.raises(NotFoundError, match="is no UTF-8 text; save it anew"):
+        folder.whole(saved.id)
+
+
+async def test_one_odd_file_hides_no_other_report_and_is_named(tmp_path: Path) -> None:
+    async with here("reports", tmp_path) as client:
+        saved = await call(client, "report_save", markdown=report())
+        (tmp_path / "reports" / "report-0123456789abcdef.json").write_text('{"saved_at_ms": 1e400}')
+        (tmp_path / "reports" / "report-mine.json").write_text("{}")
+        listed = await call(client, "report_list")
+        again = await client.call_tool("report_list", {})
+    assert [one["id"] for one in listed["reports"]] == [saved["report"]["id"]]
+    assert listed["damaged"] == ["report-0123456789abcdef.json", "report-mine.json"]
+    assert "Not readable any more: report-0123456789abcdef.json" in text_of(again)
 
 
 def test_a_report_that_is_too_large_is_refused(folder: ReportFolder) -> None:
@@ -102,7 +141,7 @@ def test_check_counts_the_reports(tmp_path: Path) -> None:
 async def test_a_report_that_breaks_rules_is_kept_whole_and_told(tmp_path: Path) -> None:
     broken = report(Numbers=fence("metrics", METRICS[:1]))
     async with here("reports", tmp_path) as client:
-        saved = await call(client, "report_save", markdown=broken, sources_seen=[SOURCES[0]["url"]])
+        saved = await call(client, "report_save", markdown=broken, sources_seen=FETCHED)
         got = await call(client, "report_get", id=saved["report"]["id"])
     assert (saved["valid"], [one["rule"] for one in saved["problems"]]) == (False, ["metrics-count"])
     assert got["text"] == broken
@@ -118,11 +157,11 @@ async def test_a_text_without_a_report_saves_nothing(tmp_path: Path) -> None:
 
 async def test_a_validation_names_lines_rules_and_unseen_sources(tmp_path: Path) -> None:
     async with here("reports", tmp_path) as client:
-        good = await call(client, "report_validate", markdown=report(), sources_seen=json.dumps([SOURCES[0]["url"]]))
+        good = await call(client, "report_validate", markdown=report(), sources_seen=json.dumps(FETCHED))
         bad = await call(client, "report_validate", markdown=report(Gaps=None) + "tail", sources_seen=[])
     assert good == {"valid": True, "problems": []}
     assert not bad["valid"]
-    assert [one["rule"] for one in bad["problems"]] == ["sources-last", "source-unseen"]
+    assert [one["rule"] for one in bad["problems"]] == ["sources-last", "source-unseen", "source-unseen"]
     assert all(one["line"] > 1 for one in bad["problems"])
 
 
@@ -159,6 +198,52 @@ async def test_a_page_is_a_file_and_a_resource(tmp_path: Path) -> None:
     assert made["size_bytes"] == len(html.encode())
 
 
+async def test_a_page_tells_what_of_the_report_could_not_be_read(tmp_path: Path) -> None:
+    async with here("reports", tmp_path) as client:
+        saved = await call(client, "report_save", markdown=report(Numbers=fence("chart", BARS | {"type": "pie"})))
+        made = await call(client, "report_render", id=saved["report"]["id"])
+        fine = await call(client, "report_save", markdown=report())
+        whole = await call(client, "report_render", id=fine["report"]["id"])
+    assert (made["valid"], [one["rule"] for one in made["problems"]]) == (False, ["chart-type"])
+    assert (whole["valid"], whole["problems"]) == (True, [])
+    assert "This block could not be read" in (tmp_path / "reports" / made["file"]).read_text()
+
+
+async def test_what_other_people_wrote_comes_back_as_untrusted(tmp_path: Path) -> None:
+    async with here("reports", tmp_path) as client:
+        saved = await call(client, "report_save", markdown=report())
+        place = saved["report"]["id"]
+        got = await call(client, "report_get", id=place)
+        listed = await call(client, "report_list")
+        diff = await call(client, "report_diff", old=place, new=place)
+    assert [one["untrusted"] for one in (got, listed, diff)] == [True, True, True]
+
+
+async def test_many_differences_outside_ascii_fit_in_one_answer(tmp_path: Path) -> None:
+    def compare(word: str) -> str:
+        row = {"name": word * 190, "cells": [word * 190] * 60}
+        return fence("compare", {"columns": [f"{number}" for number in range(60)], "rows": [row]})
+
+    async with here("reports", tmp_path) as client:
+        old = await call(client, "report_save", markdown=report(Comparison=compare("用")))
+        new = await call(client, "report_save", markdown=report(Comparison=compare("字")))
+        result = await client.call_tool("report_diff", {"old": old["report"]["id"], "new": new["report"]["id"]})
+    told = json.dumps([result.structured_content, text_of(result)], ensure_ascii=False).encode()
+    assert len(told) < 40_000
+    assert (result.structured_content or {})["more"] > 1
+
+
+async def test_reports_that_differ_in_nothing_but_spacing_are_told_so(tmp_path: Path) -> None:
+    async with here("reports", tmp_path) as client:
+        old = await call(client, "report_save", markdown=report())
+        new = await call(client, "report_save", markdown=report().replace("## Gaps\n", "## Gaps\n\n"))
+        ids = old["report"]["id"], new["report"]["id"]
+        spaced = await client.call_tool("report_diff", {"old": ids[0], "new": ids[1]})
+        same = await client.call_tool("report_diff", {"old": ids[0], "new": ids[0]})
+    assert text_of(spaced) == "Only order, spacing or marking changed."
+    assert text_of(same) == "Nothing changed."
+
+
 async def test_what_changed_since_is_told_by_two_ids(tmp_path: Path) -> None:
     newer = report(Summary="- Prices rose.")
     async with here("reports", tmp_path) as client:
@@ -170,9 +255,3 @@ async def test_what_changed_since_is_told_by_two_ids(tmp_path: Path) -> None:
         (one["what"], one["name"], one["change"]) for one in diff["differences"]
     }
     assert same["differences"] == []
-
-
-async def test_two_processes_keep_one_copy_of_one_report(tmp_path: Path) -> None:
-    async with over_stdio("reports", tmp_path, ERAS[0]) as one, over_stdio("reports", tmp_path, ERAS[1]) as other:
-        made = await asyncio.gather(*(call(client, "report_save", markdown=report()) for client in (one, other) * 4))
-    assert sorted(answer["status"] for answer in made) == [*["exists"] * 7, "saved"]
