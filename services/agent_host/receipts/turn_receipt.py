@@ -104,11 +104,18 @@ def memory_usage(calls: Sequence[ToolCalled], report_id: str | None = None) -> M
     stored = [outcome for outcome in done if outcome.tool in {"memory_remember", "memory_update"}]
     return MemoryUsage(
         searches=len(searches),
-        used=sum(len(_members(outcome.structured, "entries")) for outcome in searches),
+        used=_different([entry for outcome in searches for entry in _members(outcome.structured, "entries")]),
         kept=sum(1 for outcome in stored if not _flag(outcome.structured, "deduped")),
         unsent=0,
         report_id=report_id,
     )
+
+
+def _different(entries: Sequence[JsonValue]) -> int:
+    """Counts memories, each id once however many searches found it; entries without an id count each."""
+    ids = [entry.get("id") if isinstance(entry, Mapping) else None for entry in entries]
+    named = {one for one in ids if isinstance(one, str)}
+    return len(named) + sum(1 for one in ids if not isinstance(one, str))
 
 
 def _report(events: Sequence[TurnEvent]) -> str | None:

@@ -116,6 +116,15 @@ def test_memory_counts_come_from_structured_answers_of_calls_that_worked() -> No
     assert (made.memory.searches, made.memory.used, made.memory.kept) == (2, 2, 1)
 
 
+def test_a_memory_that_two_searches_found_was_used_once() -> None:
+    made = receipt(
+        tool_called("memory_search", structured={"entries": [{"id": "a"}, {"id": "b"}, {}]}),
+        tool_called("memory_search", structured={"entries": [{"id": "b"}, {"id": "c"}, 7]}),
+    )
+
+    assert (made.memory.searches, made.memory.used) == (2, 5)
+
+
 @pytest.mark.parametrize(
     "structured",
     [
