@@ -18,6 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_host.budget import Budget, limits
 from agent_host.chat_log import ChatLog, SessionSummary
 from agent_host.children import Child, socket_path
 from agent_host.errors import UsageError
@@ -29,6 +30,7 @@ from agent_host.session import Session
 from agent_host.settings import HostSettings, host_settings, require_key, writer_token
 from agent_host.soul import read_soul
 from agent_host.tracing.events import Emit
+from agent_host.usage import UsageFile
 from service_runtime import logs
 from service_runtime.settings import Settings
 
@@ -96,6 +98,7 @@ class Host:
         self._environ = environ
         self._gateway = gateway
         self._approver = approver
+        self._limits = limits(settings)
         self._memory_settings = memory_settings(settings, self.host_settings.provider)
         self._session = Session(new_session_id(), self.host_settings.history_turns)
         self._resources = AsyncExitStack()
@@ -186,7 +189,8 @@ class Host:
         self._resources.callback(openings.close)
         receipts = ReceiptLog(link.client, Spool(folder / "spool.jsonl"), openings, link.ensure)
         zone = settings.zone()
-        retrieval, after_turn = self._open_memory(MemorySeams(provider, cost, tools, receipts, traces))
+        usage = open_usage(settings)
+        retrieval, after_turn = self._open_memory(MemorySeams(provider, cost, tools, receipts, traces, usage))
         return TurnParts(
             provider=provider,
             spec=reply_drafter(provider.identity, told.llm_deadline_s * 1000),
@@ -202,6 +206,8 @@ class Host:
             max_tokens=told.max_tokens,
             retrieval=retrieval,
             after_turn=after_turn,
+            budget=Budget(self._limits, usage.spent_today_micro_usd),
+            meter=usage.add,
             skills=SkillFolder((SHIPPED, settings.home.path / "skills")),
         )
 
@@ -225,7 +231,7 @@ class Host:
             self._resources.push_async_callback(small.close)
         store = CallStore(folder / "calls.db")
         self._resources.callback(store.close)
-        calls = CallOptions(ledger=seams.receipts, provider=small, store=store, cost=cost)
+        calls = CallOptions(ledger=seams.receipts, provider=small, store=store, cost=cost, meter=seams.usage.add)
         scorers: dict[SlotMode, SlotScorer | None] = {
             "off": None,
             "local": ShareScorer(),
@@ -270,6 +276,7 @@ class MemorySeams:
     tools: ToolBox
     receipts: Ledger
     traces: Path
+    usage: UsageFile
 
 
 def _has_failed(parts: asyncio.Future[TurnParts]) -> bool:
@@ -321,7 +328,14 @@ def open_calls(settings: Settings, desk: CallDesk, resources: AsyncExitStack) ->
     provider, cost = open_provider(settings, told)
     resources.push_async_callback(provider.close)
     ledger = ReceiptLog(desk.link.client, Spool(folder / "spool.jsonl"), desk.openings, desk.link.ensure)
-    return CallOptions(ledger=ledger, provider=provider, store=desk.store, cost=cost)
+    meter = open_usage(settings).add
+    return CallOptions(ledger=ledger, provider=provider, store=desk.store, cost=cost, meter=meter)
+
+
+def open_usage(settings: Settings) -> UsageFile:
+    """Returns the usage ledger of a home; `now` in the person's zone is what its days go by."""
+    zone = settings.zone()
+    return UsageFile(settings.home.path / "host" / "usage.jsonl", lambda: datetime.now(zone))
 
 
 def first_screen(told: HostSettings) -> str:

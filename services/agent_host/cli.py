@@ -138,6 +138,18 @@ def doctor(home: HomeOption = None, as_json: JsonOption = False) -> int:
 
 
 @app.command()
+def cost(
+    home: HomeOption = None,
+    window: Annotated[str, typer.Option("--window", help="today, 7d or all, in days of your time zone.")] = "all",
+    as_json: JsonOption = False,
+) -> int:
+    """Say what models were asked and about what it cost, by day and model."""
+    from agent_host.gateways.cost import cost as run_cost
+
+    return run_cost(settings_of(home), window, as_json=as_json)
+
+
+@app.command()
 def install(
     client: Annotated[str, typer.Argument(help="claude-desktop or cursor.")],
     server: Annotated[list[str] | None, typer.Option("--server", help="A server, repeatable.")] = None,

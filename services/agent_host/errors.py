@@ -8,6 +8,7 @@ HostError                       base; the message is one sentence for a person
 ├── HomeInUseError              another host runs on this home (exit 2)
 ├── WriterUnavailableError      the receipt writer does not answer: the receipt is spooled
 ├── ReceiptRefusedError         the receipt writer refused a draft
+├── BudgetSpentError            a turn or a day has cost what it may: no further model call is made
 ├── NoDecisionError             a spec that says `raise` got no usable output; its entry is recorded
 └── ProviderError               a model gave no usable answer
     ├── ProviderRefusedError    the provider refused the request (4xx); asking again changes nothing
@@ -53,6 +54,10 @@ class WriterUnavailableError(HostError):
 
 class ReceiptRefusedError(HostError):
     """The receipt writer refused a draft; retrying the same draft changes nothing."""
+
+
+class BudgetSpentError(HostError):
+    """A budget is spent; the message names the setting and what was spent."""
 
 
 class NoDecisionError(HostError):

@@ -124,12 +124,10 @@ async def _run_batch(tools: ToolBox, batch: Sequence[ToolUse], emit: Emit, turn_
 async def _run_tool(tools: ToolBox, use: ToolUse, emit: Emit, turn_id: str) -> ToolResult:
     """Runs one tool call, unless its request is faulty; a cancelled one says that it may have been carried out."""
     emit(ToolStarted(use.name))
-    if use.fault is not None:
-        unmade = ToolOutcome("", use.name, use.fault, None, is_error=True, duration_ms=0)
-        emit(ToolCalled(use.id, use.name, use.arguments, unmade))
-        return ToolResult(use.id, unmade.content, unmade.is_error)
+    outcome = ToolOutcome("", use.name, use.fault or "", None, is_error=True, duration_ms=0)
     try:
-        outcome = await tools.call(use.name, use.arguments, {"turn_id": turn_id})
+        if use.fault is None:
+            outcome = await tools.call(use.name, use.arguments, {"turn_id": turn_id})
     except asyncio.CancelledError:
         unknown = ToolOutcome("", use.name, CANCELLED_CALL, None, is_error=True, duration_ms=0)
         emit(ToolCalled(use.id, use.name, use.arguments, unknown))

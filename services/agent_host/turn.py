@@ -14,11 +14,12 @@ import logging
 from collections.abc import Awaitable
 from dataclasses import dataclass
 
+from agent_host.budget import BudgetedModel
 from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.consolidation.reading import turn_meta
 from agent_host.constrained.drafter import ReplyDrafter
 from agent_host.constrained.specs import FAILURE_MESSAGE
-from agent_host.errors import ProviderError
+from agent_host.errors import BudgetSpentError, ProviderError
 from agent_host.identifiers import new_turn_id
 from agent_host.loop import Reply, run_loop
 from agent_host.prompting import prepare
@@ -92,6 +93,8 @@ async def _answer(
     except asyncio.CancelledError:
         take_back_cancellation()
         return "cancelled", _cut_short(events.streamed_text or CANCELLED_MESSAGE)
+    except BudgetSpentError as error:
+        return "limit_reached", _cut_short(str(error))
     except ProviderError as error:
         return "failed", _cut_short(f"{FAILURE_MESSAGE} {error}")
     except Exception as error:  # a fault of ours must not cost the receipt; the log has where it was
@@ -103,6 +106,10 @@ async def _answer(
 
 
 async def _draft(text: str, session: Session, parts: TurnParts, events: TurnEvents) -> Reply:
+    def check_budget() -> None:
+        parts.budget.check(events.kept, events.emit)
+
+    check_budget()
     request = await prepare(text, session, parts, events)
     drafter = ReplyDrafter(
         parts.provider,
@@ -112,10 +119,16 @@ async def _draft(text: str, session: Session, parts: TurnParts, events: TurnEven
         turn_id=events.turn_id,
         now_ms=parts.now_ms,
         cost=parts.cost,
+        meter=parts.meter,
     )
     tools = OneReport(parts.tools)
     reply = await run_loop(
-        drafter, tools, request, events.emit, turn_id=events.turn_id, max_iterations=parts.max_iterations
+        BudgetedModel(drafter, check_budget),
+        tools,
+        request,
+        events.emit,
+        turn_id=events.turn_id,
+        max_iterations=parts.max_iterations,
     )
     return await with_report_saved(reply, parts.tools, parts.retrieval.calls, events)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from agent_host.budget import Budget, Limits
 from agent_host.chat_log import ChatLog
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.gates.remembering import Retrieval
@@ -14,6 +15,7 @@ from agent_host.mcp_clients.protocol import ToolBox
 from agent_host.providers.protocol import Provider, Usage
 from agent_host.receipts.protocol import Ledger
 from agent_host.skills.loading import SkillFolder
+from agent_host.usage import Meter, unmetered
 
 
 def _nothing(_: str) -> None:
@@ -43,6 +45,8 @@ class TurnParts:
     retrieval: Retrieval = field(default_factory=Retrieval)
     after_turn: Callable[[str], None] = _nothing
     skills: SkillFolder = field(default_factory=lambda: SkillFolder(()))
+    budget: Budget = field(default_factory=lambda: Budget(Limits(None, None, asked_for=False)))
+    meter: Meter = unmetered
 
     def now_ms(self) -> int:
         """Returns the present in milliseconds since the Unix epoch."""

@@ -44,7 +44,10 @@ async def conclude(call: Call, answer: Answer, reviewed: Reviewed, options: Call
         reviewed = Reviewed("failed_closed", call.spec.fresh_default(), UNSIGNED, reviewed.verdict)
         outcome = replace(outcome, exit_state="failed_closed", output=reviewed.output, fell_back=True)
         entry_id = await _append_closed(call, outcome, reviewed, options)
-    options.emit(call_event(call, outcome, entry_id, options.cost))
+    event = call_event(call, outcome, entry_id, options.cost)
+    if options.provider is not None:
+        options.meter(event, call.turn_id)
+    options.emit(event)
     return _decision(call, outcome, reviewed, entry_id)
 
 

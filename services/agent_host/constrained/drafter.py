@@ -29,6 +29,7 @@ from agent_host.providers.protocol import (
 )
 from agent_host.receipts.protocol import Ledger
 from agent_host.tracing.events import CallKind, Emit, ExitState
+from agent_host.usage import Meter, unmetered
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class ReplyDrafter:
         turn_id: str,
         now_ms: Callable[[], int],
         cost: Callable[[Usage], int | None],
+        meter: Meter = unmetered,
     ) -> None:
         self._provider = provider
         self._spec = spec
@@ -61,6 +63,7 @@ class ReplyDrafter:
         self._turn_id = turn_id
         self._now_ms = now_ms
         self._cost = cost
+        self._meter = meter
 
     async def reply(self, request: ModelRequest, kind: CallKind, on_text: Callable[[str], None]) -> ModelReply:
         """Answers one request and records the decision.
@@ -120,7 +123,9 @@ class ReplyDrafter:
         )
         draft, openings = decision_draft(call, outcome)
         entry_id = await self._ledger.append_decision(draft, openings)
-        self._emit(call_event(call, outcome, entry_id, self._cost))
+        event = call_event(call, outcome, entry_id, self._cost)
+        self._meter(event, self._turn_id)
+        self._emit(event)
 
 
 def request_value(request: ModelRequest) -> dict[str, JsonValue]:

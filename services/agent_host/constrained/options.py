@@ -15,6 +15,7 @@ from agent_host.providers.protocol import JsonValue, Provider, Usage
 from agent_host.receipts.drafts import Verdict
 from agent_host.receipts.protocol import Ledger
 from agent_host.tracing.events import CallKind, Emit, ExitState, TurnEvent
+from agent_host.usage import Meter, unmetered
 
 if TYPE_CHECKING:
     from agent_host.constrained.store import CallStore
@@ -74,7 +75,8 @@ class CallOptions:
     `provider` answers; `code` answers in its place for a spec that needs no model. `call_id` (`c_` and a ULID) is the
     idempotency key: with `store`, the same id again gives the same decision, across crashes too. `reviewer` rules at
     once, within the spec's deadline; without one, or when he does not, a case goes to the queue in `store`. `retries`
-    is how often a provider that gave no answer is asked again. Clock, randomness and sleep are passed in.
+    is how often a provider that gave no answer is asked again. `meter` takes each model call into the usage ledger.
+    Clock, randomness and sleep are passed in.
     """
 
     ledger: Ledger
@@ -88,6 +90,7 @@ class CallOptions:
     kind: CallKind = "call"
     emit: Emit = _nobody
     cost: Callable[[Usage], int | None] = _no_price
+    meter: Meter = unmetered
     breakers: Breakers = field(default_factory=Breakers)
     retries: int = 1
     now_ms: Callable[[], int] = _wall_ms

@@ -1,0 +1,108 @@
+"""What a turn and a day may cost (agent.md 2.9 and 2.10). Asked before each model call of a turn; stops politely.
+
+Only calls whose price is known count: a sum with a guess in it would stop a turn for nothing, or too late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Final
+
+from agent_host.errors import BudgetSpentError, ConfigurationError
+from agent_host.providers.protocol import ModelReply, ModelRequest
+from agent_host.tracing.events import CallKind, Emit, ModelCalled, Notice, TurnEvent
+from service_runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from agent_host.loop import Model
+
+TURN: Final = "TURN_BUDGET_USD"
+DAY: Final = "DAY_BUDGET_USD"
+_DEFAULT_TURN: Final = "1.00"
+_MICRO: Final = 1_000_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Micro-dollars, None for no limit. `asked_for`: the person set one, rather than living with the default."""
+
+    turn_micro_usd: int | None
+    day_micro_usd: int | None
+    asked_for: bool
+
+
+def limits(settings: Settings) -> Limits:
+    """Reads the budgets in dollars; what is not above 0 is no limit.
+
+    Raises:
+        ConfigurationError: a value is no amount of dollars.
+    """
+    asked_for = settings.get(TURN) is not None or settings.get(DAY) is not None
+    return Limits(_micro_usd(settings, TURN, _DEFAULT_TURN), _micro_usd(settings, DAY, "0"), asked_for)
+
+
+@dataclass
+class Budget:
+    """The limits of a host, and what was spent today; it says once that calls without a price do not count."""
+
+    limits: Limits
+    spent_today_micro_usd: Callable[[], int] = lambda: 0
+    _said: bool = field(default=False, init=False)
+
+    def check(self, events: Sequence[TurnEvent], emit: Emit) -> None:
+        """Checks what the turn so far, given as its events, and the day have cost.
+
+        Raises:
+            BudgetSpentError: one of them has passed its limit; no further call should be made.
+        """
+        calls = [event for event in events if isinstance(event, ModelCalled)]
+        unpriced = [call for call in calls if call.cost_micro_usd is None]
+        if unpriced and self.limits.asked_for and not self._said:
+            self._said = True
+            emit(Notice(f"No price is known for {unpriced[0].identity.model}: its calls count towards no budget."))
+        turn_limit, day_limit = self.limits.turn_micro_usd, self.limits.day_micro_usd
+        spent = sum(call.cost_micro_usd or 0 for call in calls)
+        if turn_limit is not None and spent > turn_limit:
+            raise BudgetSpentError(_sentence("this turn", TURN, spent, turn_limit, len(unpriced)))
+        if day_limit is not None and (today := self.spent_today_micro_usd()) > day_limit:
+            raise BudgetSpentError(_sentence("today", DAY, today, day_limit, len(unpriced)))
+
+
+@dataclass(frozen=True)
+class BudgetedModel:
+    """A `Model` that asks before each call whether it may be made; `check` raises when it may not."""
+
+    model: Model
+    check: Callable[[], None]
+
+    async def reply(self, request: ModelRequest, kind: CallKind, on_text: Callable[[str], None]) -> ModelReply:
+        """Answers one request, unless the budget is spent.
+
+        Raises:
+            BudgetSpentError: no call was made.
+            ProviderError: no usable answer came.
+        """
+        self.check()
+        return await self.model.reply(request, kind, on_text)
+
+
+def _sentence(what: str, name: str, spent: int, limit: int, unpriced: int) -> str:
+    calls = "1 call" if unpriced == 1 else f"{unpriced} calls"
+    uncounted = f" ({calls} without a known price not counted)" if unpriced else ""
+    return (
+        f"I stopped before the next model call: {what} has cost about ${spent / _MICRO:.2f}{uncounted}, more than "
+        f"PROMETHEUS_{name} allows (${limit / _MICRO:.2f}); the receipt has the rest."
+    )
+
+
+def _micro_usd(settings: Settings, name: str, default: str) -> int | None:
+    told = settings.get(name) or default
+    try:
+        dollars = Decimal(told.strip().removeprefix("$"))
+    except InvalidOperation:
+        dollars = Decimal("NaN")
+    if not dollars.is_finite() or dollars > _MICRO:
+        raise ConfigurationError(f"PROMETHEUS_{name} is {told!r}; set dollars, such as 1.50, or 0 for no limit.")
+    return int(dollars * _MICRO) if dollars > 0 else None

@@ -1,0 +1,110 @@
+"""`agent-host cost`: what models were asked and what it cost, by day and model, from the usage ledger.
+
+Prices are looked up now, not when the calls were made (agent.md row 90): every sum is an estimate.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, tzinfo
+from typing import Final
+
+from agent_host.app import open_usage
+from agent_host.errors import UsageError
+from agent_host.gateways.screen import printable
+from agent_host.usage import UsageRow
+from service_runtime.settings import Settings
+
+WINDOWS: Final = {"today": 1, "7d": 7, "all": None}
+_MICRO: Final = 1_000_000
+_TITLES: Final = ("day", "model", "calls", "in", "out", "cost")
+
+
+@dataclass(frozen=True)
+class CostLine:
+    """The calls of one model on one local day. `unpriced_calls` are those that `cost_micro_usd` leaves out.
+
+    `input_tokens` counts cached ones too. `estimated` is true always: these are list prices.
+    """
+
+    day: str
+    provider: str
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_micro_usd: int
+    unpriced_calls: int
+    estimated: bool = True
+
+
+def cost(settings: Settings, window: str, *, as_json: bool) -> int:
+    """Prints what the calls of a window of local days cost; returns 0.
+
+    Raises:
+        UsageError: there is no such window.
+    """
+    if window not in WINDOWS:
+        raise UsageError(f"There is no window {window[:40]!r}; choose one of {', '.join(WINDOWS)}.")
+    zone = settings.zone()
+    lines = cost_lines(open_usage(settings).rows(), datetime.now(zone), zone, WINDOWS[window])
+    if as_json:
+        sys.stdout.write(json.dumps({"window": window, "lines": [asdict(line) for line in lines]}) + "\n")
+    else:
+        sys.stdout.write("".join(f"{printable(row)}\n" for row in _table(lines, window)))
+    return 0
+
+
+def cost_lines(rows: Iterable[UsageRow], now: datetime, zone: tzinfo, days: int | None) -> list[CostLine]:
+    """Returns one line a day and model, oldest day first, of the last `days` local days, or of all."""
+    first = now.date() - timedelta(days=days - 1) if days is not None else None
+    groups: dict[tuple[str, str, str], list[UsageRow]] = {}
+    for row in rows:
+        day = row.at.astimezone(zone).date()
+        if first is None or day >= first:
+            groups.setdefault((day.isoformat(), row.provider, row.model), []).append(row)
+    return [_line(*key, groups[key]) for key in sorted(groups)]
+
+
+def _line(day: str, provider: str, model: str, rows: list[UsageRow]) -> CostLine:
+    counted = [row.usage for row in rows if row.usage is not None]
+    costs = [row.cost_micro_usd for row in rows]
+    return CostLine(
+        day=day,
+        provider=provider,
+        model=model,
+        calls=len(rows),
+        input_tokens=sum(one.input_tokens + one.cache_read_tokens + one.cache_write_tokens for one in counted),
+        output_tokens=sum(one.output_tokens for one in counted),
+        cost_micro_usd=sum(one or 0 for one in costs),
+        unpriced_calls=costs.count(None),
+    )
+
+
+def _table(lines: list[CostLine], window: str) -> Iterator[str]:
+    if not lines:
+        yield "No model was asked" + (" yet." if window == "all" else f" in this window ({window}).")
+        return
+    cells = [_TITLES, *(_cells(line) for line in lines)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(_TITLES))]
+    for day, model, *rest in cells:
+        numbers = "  ".join(cell.rjust(width) for cell, width in zip(rest, widths[2:], strict=True))
+        yield f"{day:<{widths[0]}}  {model:<{widths[1]}}  {numbers}"
+    unpriced = sum(line.unpriced_calls for line in lines)
+    total = f"total {_dollars(sum(line.cost_micro_usd for line in lines))} est"
+    yield f"{total}, without {unpriced} calls whose price is not known" if unpriced else total
+
+
+def _cells(line: CostLine) -> tuple[str, ...]:
+    nothing_known = line.unpriced_calls == line.calls
+    price = "no price known" if nothing_known else f"{_dollars(line.cost_micro_usd)} est"
+    if line.unpriced_calls and not nothing_known:
+        price += f" + {line.unpriced_calls} unpriced"
+    return (line.day, line.model, f"{line.calls:,}", f"{line.input_tokens:,}", f"{line.output_tokens:,}", price)
+
+
+def _dollars(micro_usd: int) -> str:
+    return f"${micro_usd / _MICRO:,.4f}"
