@@ -176,6 +176,48 @@ def test_lines_changed_and_added_in_the_index_are_read_back(mirrored: Mirrored) 
     assert "A short memory." in mirrored.index  # it holds something unread, so it stays
 
 
+@pytest.mark.parametrize(
+    "body", ["HTML comments begin with <!-- and browsers hide them", "Write <!-- a --> b", "It ends with -->", "<!--"]
+)
+def test_what_is_edited_below_a_memory_that_speaks_of_comments_is_read_back(mirrored: Mirrored, body: str) -> None:
+    mirrored.remember("Bo leads.")
+    mirrored.remember(body)
+    path = mirrored.folder / "MEMORY.md"
+    text = mirrored.index.replace("— Bo leads.", "— Bo leads all.")
+    path.write_text(text.replace("\n\n<!-- content_hash", "\n- Oslo has trams\n\n<!-- content_hash"))
+
+    done = mirrored.read_back()
+
+    assert done.skipped == []
+    assert sorted(mirrored.everything()) == sorted([body, "Bo leads all.", "Oslo has trams"])
+
+
+def test_what_is_written_below_an_open_comment_or_with_another_dash_is_not_lost(mirrored: Mirrored) -> None:
+    mirrored.remember("Bo leads.")
+    path = mirrored.folder / "MEMORY.md"
+    text = mirrored.index.replace(") — Bo leads.", ") - Bo leads all.")
+    path.write_text(text.replace("# Memory\n", "# Memory\n\n<!-- to do\n- Oslo has trams\n<!-- done\nhidden -->\n"))
+
+    mirrored.read_back()
+
+    assert sorted(mirrored.everything()) == ["<!-- to do", "Bo leads all.", "Oslo has trams"]
+
+
+def test_a_second_line_below_one_of_the_index_is_left_with_its_reason(mirrored: Mirrored) -> None:
+    memory = mirrored.stored("Bo leads.")
+    path = mirrored.folder / "MEMORY.md"
+    edited = mirrored.index.replace("— Bo leads.", "— Bo leads.\n  And Mia too.")
+    path.write_text(edited)
+    assert mirrored.shown()
+
+    done = mirrored.read_back()
+
+    assert [one.reason for one in done.skipped] == [
+        f"A line of the index holds one line of text; write the rest into memory/{memory.id}.md."
+    ]
+    assert path.read_text() == edited
+
+
 def test_an_index_that_was_read_back_whole_is_written_anew(mirrored: Mirrored) -> None:
     mirrored.remember("Bo leads.")
     path = mirrored.folder / "MEMORY.md"

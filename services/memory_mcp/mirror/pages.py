@@ -28,7 +28,7 @@ _NAME_CHARACTERS = 60
 _LINE_CHARACTERS = 160
 _HASH_LINE = re.compile(r"^content_hash: \"?([0-9a-f]{64})\"?\n", re.MULTILINE)
 _INDEX_MARK = re.compile(r"\n<!-- content_hash: ([0-9a-f]{64}) -->\n\Z")
-_INDEX_LINE = re.compile(r"- \[[^\n]*?\]\((?:memory/)?(mem_[0-9a-f]{20})\.md\) — (.*)")
+_INDEX_LINE = re.compile(r"- \[[^\n]*?\]\((?:memory/)?(mem_[0-9a-f]{20})\.md\)\s*[\u2013\u2014:-]+ (.*)")
 
 
 def has_file(memory: Memory) -> bool:

@@ -17,6 +17,7 @@ from memory_mcp.mirror import pages
 from memory_mcp.transfer import front_matter
 from memory_mcp.transfer.bundle import Bundle
 from memory_mcp.transfer.fields import content_of, kept_of
+from memory_mcp.transfer.formats.comments import without_comments
 from memory_mcp.transfer.items import Batch, Collector, EditedFile, EditedLine, Kept, Manner, text_of
 from memory_mcp.transfer.json_text import decoded
 
@@ -30,7 +31,6 @@ _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*\s*\Z")
 _LINK_LINE = re.compile(r"\[[^\]]*\]\(([^)\s]+\.md)\)(?:\s*[\u2013\u2014:-]+\s*(.*))?\Z", re.DOTALL)
 _DATE = r"(\d{4}-\d\d-\d\d)"
 _DATED = re.compile(rf"(?:\[{_DATE}\]\s*[-\u2013\u2014:]?|{_DATE}\s*[:\u2013\u2014])\s+(.+)", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _TITLES = {"memory", "memories", "memory.md", "claude.md"}
 _KINDS = {"user": "fact", "feedback": "decision", "project": "fact", "reference": "reference"}
 """Claude Code's types of memories, and ours of the same meaning."""
@@ -132,6 +132,8 @@ def _add_list(found: Collector, name: str, text: str, names: set[str]) -> None:
             continue
         link = _LINK_LINE.fullmatch(piece.text)
         if link and PurePosixPath(link[1]).name in names:
+            if "\n" in piece.text and pages.memory_of_line(f"- {piece.text.partition(chr(10))[0]}"):
+                found.skip(where, f"A line of the index holds one line of text; write the rest into {link[1]}.")
             continue  # a line of an index; the file it leads to is here
         if re.fullmatch(r"\(\d+ more are in the store\.\)", piece.text):
             continue
@@ -148,7 +150,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
     """Yields the bullets and paragraphs of a list; what is indented belongs to what is above it."""
     heading: str | None = None
     start, lines, fenced = 0, list[str](), False
-    for number, line in enumerate(_COMMENT.sub(_blank, text).split("\n"), start=1):
+    for number, line in enumerate(without_comments(text), start=1):
         fence = line.lstrip().startswith(("```", "~~~"))
         above = _HEADING.fullmatch(line) if not fenced else None
         bullet = _BULLET.fullmatch(line) if not fenced else None
@@ -165,7 +167,3 @@ def _pieces(text: str) -> Iterator[_Piece]:
             lines.append(bullet[1] if bullet else line.rstrip())
     if lines:
         yield _Piece(start, heading, "\n".join(lines).strip())
-
-
-def _blank(comment: re.Match[str]) -> str:
-    return "\n" * comment[0].count("\n")
