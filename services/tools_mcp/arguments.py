@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, TypeAdapter
 
-from service_runtime.tool_arguments import LIST_FROM_JSON, NUMBER
+from service_runtime.tool_arguments import LIST_FROM_JSON, NOT_NULL, NUMBER
 
 
 def _number_as_text(value: Any) -> Any:
@@ -12,12 +12,12 @@ def _number_as_text(value: Any) -> Any:
 
 
 Id = Annotated[str, Field(min_length=1, max_length=500)]
-Cursor = Annotated[str | None, Field(max_length=2000)]
+Cursor = Annotated[str, Field(max_length=2000), NOT_NULL] | None
 Limit = Annotated[int | None, NUMBER]
 """Clamped by the tool to what it allows, never refused."""
 Duration = Annotated[str, BeforeValidator(_number_as_text), Field(max_length=40)]
 OptionalDuration = Annotated[Annotated[str, Field(max_length=40)] | None, BeforeValidator(_number_as_text)]
-Key = Annotated[str | None, Field(max_length=200)]
+Key = Annotated[str, Field(max_length=200), NOT_NULL] | None
 """An idempotency key."""
 
 

@@ -108,6 +108,16 @@ async def test_the_text_null_is_refused_where_no_text_goes(
 
 
 @every_tool
+async def test_the_text_null_is_no_key_and_no_cursor(
+    clients: Clients, schemas: Mapping[str, dict[str, Any]], tool: str
+) -> None:
+    arguments = await arguments_for(clients, tool)
+    for name in {"idempotency_key", "cursor"} & schemas[tool]["properties"].keys():
+        said = await refused(clients[server_of(tool)], tool, **arguments | {name: "null"})
+        assert_one_clean_sentence(said)
+
+
+@every_tool
 async def test_a_list_may_be_sent_as_a_json_string(
     clients: Clients, schemas: Mapping[str, dict[str, Any]], tool: str
 ) -> None:
