@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -27,33 +28,36 @@ def verify(person: Person, chain: str, *, node: bool) -> subprocess.CompletedPro
     return subprocess.run(command, capture_output=True, check=False, timeout=50)
 
 
-def test_what_is_told_in_one_conversation_is_known_and_used_in_the_next(person: Person) -> None:
-    first = person.chat("Remember that the design team prefers morning meetings.")
+@dataclass(frozen=True)
+class Spoken(Person):
+    """A person who has had two conversations, and what each showed; tests only read what that left."""
 
+    first: str
+    second: str
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Spoken:
+    folder = tmp_path_factory.mktemp("spoken")
+    person = Person(folder / "home", folder)
+    first = person.chat("Remember that the design team prefers morning meetings.")
     second = person.chat(
         "Book a catch-up with the design team on Friday at 9am for 30 minutes",
         "What do you know about the design team?",
     )
+    return Spoken(person.home, person.folder, first, second)
 
-    assert len(receipt_lines(first)) == 1
-    assert "\x1b" not in first  # piped output is plain text
-    assert "no language model" in first
-    assert len(receipt_lines(second)) == 2
-    assert "morning meetings" in second
-    calendars = [path.read_text() for path in (person.home / "calendar").rglob("*.ics")]
+
+def test_what_is_told_in_one_conversation_is_known_and_used_in_the_next(spoken: Spoken) -> None:
+    assert len(receipt_lines(spoken.first)) == 1
+    assert "\x1b" not in spoken.first  # piped output is plain text
+    assert "no language model" in spoken.first
+    assert len(receipt_lines(spoken.second)) == 2
+    assert "morning meetings" in spoken.second
+    calendars = [path.read_text() for path in (spoken.home / "calendar").rglob("*.ics")]
     assert len(calendars) == 1
     assert "SUMMARY:Catch-up with the design team" in calendars[0]
     assert "T090000" in calendars[0]
-
-
-@pytest.fixture(scope="module")
-def spoken(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """A person who has said three things; tests only read what that left."""
-    folder = tmp_path_factory.mktemp("spoken")
-    person = Person(folder / "home", folder)
-    shown = person.chat("Remember that the zebra likes tea.", "hello", "What do you know about the zebra?")
-    assert len(receipt_lines(shown)) == 3
-    return person
 
 
 @pytest.mark.parametrize("chain", CHAINS)
@@ -123,7 +127,8 @@ def test_what_was_said_is_nowhere_on_the_ledger(spoken: Person) -> None:
     ledger = b"".join(path.read_bytes() for path in (spoken.home / "receipts").rglob("*") if path.is_file())
 
     assert len(ledger) > 1_000
-    assert b"zebra" not in ledger
+    assert b"morning" not in ledger
+    assert b"design team" not in ledger
 
 
 def test_everything_a_person_owns_is_theirs_alone(spoken: Person) -> None:
@@ -154,6 +159,7 @@ def test_ask_reads_a_message_from_standard_input(person: Person) -> None:
     assert b"receipt 1 signed" in done.stdout
 
 
+@pytest.mark.slow  # starts every server twice; tests/agent_host/gateways/test_sessions.py is the everyday one
 def test_a_conversation_goes_on_in_another_process_where_it_ended(person: Person) -> None:
     asked = person.chat("My neighbour Ana likes green tea")
     assert "Shall I remember" in asked
