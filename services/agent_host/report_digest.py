@@ -16,8 +16,17 @@ DEFAULT_TITLE = "Research report"
 DIGEST_CHARACTERS = 1_500
 
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
-_RUN_COST = re.compile(
-    r"\b(?:run|turn|report|research)(?:'s)?\s+costs?\b|\bcosts?\s+of\s+(?:this|the)\s+(?:run|turn|report)\b"
+# What a tile about the cost of the run says, as the reports server rules it (`tools_mcp/reports/run_cost.py`).
+_MONEY = r"\b(?:costs?|costing|spen[dt]|spending|expenses?|charged?|billed)\b"
+_WORK = r"(?:run|turn|session|report|research|query)(?![-\w])"
+_TOTAL = r"^(?:(?:total|overall|api|model|llm|agent) )?"
+_HAS_MONEY = re.compile(_MONEY)
+_NOW = re.compile(r"\b(?:this|the current) (?:run|turn|session|query|request|conversation|chat)(?![-\w])")
+_SAID = re.compile(
+    rf"{_MONEY} (?:of|for|on|to (?:make|write|produce|prepare|generate)) (?:this {_WORK}|the {_WORK}$)"
+    rf"|\b(?:this|the) {_WORK}(?:'s)? (?:costs?|spend|expenses?)$"
+    rf"|{_TOTAL}{_WORK}(?:'s)? (?:costs?|spend|spending|expenses?)$"
+    rf"|{_TOTAL}(?:costs?|spend) (?:of|for) {_WORK}$"
 )
 
 
@@ -42,7 +51,7 @@ def summary_bullets(report: str) -> list[str]:
     in_summary = False
     for line, info in _outside_code(report.split("\n")):
         if info is None and line.startswith("#"):
-            in_summary = line.lstrip("#").strip().casefold() == "summary"
+            in_summary = line.strip("#").strip().casefold() == "summary"
         elif info is None and in_summary and line.lstrip()[:2] in {"- ", "* "}:
             found.append(line.lstrip()[2:].strip())
     return found
@@ -59,8 +68,15 @@ def _tiles(report: str) -> Iterator[str]:
     lines = [line for line, info in _outside_code(report.split("\n")) if info == "prometheus-metrics"]
     for tile in _tiles_in("\n".join(lines)):
         label, value, note = (str(tile.get(name) or "").strip() for name in ("label", "value", "note"))
-        if label and value and not _RUN_COST.search(f"{label} {note}".casefold()):
+        if label and value and not _is_about_run_cost(label, value, note):
             yield f"{label}: {value}" + (f" ({note})" if note else "")
+
+
+def _is_about_run_cost(*fields: str) -> bool:
+    told = [" ".join(field.casefold().split()) for field in fields]
+    whole = " / ".join(told)
+    is_now = _HAS_MONEY.search(whole) and _NOW.search(whole)
+    return bool(is_now) or any(_SAID.search(field) for field in told)
 
 
 def _tiles_in(body: str) -> list[dict[str, Any]]:

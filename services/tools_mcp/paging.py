@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
+
 from tools_mcp.errors import InvalidInputError
 
 PAGE_BYTES = 18_000
@@ -43,6 +45,11 @@ def decode_cursor(cursor: str, kind: str, shape: tuple[type, ...]) -> Any:
 def _fits(parts: list[Any], shape: tuple[type, ...]) -> bool:
     small = all(abs(part) < _MOST for part in parts if isinstance(part, int))
     return small and [type(part) for part in parts] == list(shape)
+
+
+def json_size(row: BaseModel) -> int:
+    """Return the bytes that a row takes in an answer: bytes and not characters, which outside ASCII differ."""
+    return len(row.model_dump_json(exclude_none=True).encode())
 
 
 def first_page(rows: Sequence[Row], limit: int, size_of: Callable[[Row], int]) -> Sequence[Row]:

@@ -17,6 +17,8 @@ class Kind(Enum):
 
     READ = (True, False, True, False)
     ADD = (False, False, False, False)
+    KEEP = (False, False, True, False)
+    """Adds, and the same once however often it is called."""
     CHANGE = (False, True, False, False)
     DELETE = (False, True, True, False)
     LOOK_OUTSIDE = (True, False, False, True)

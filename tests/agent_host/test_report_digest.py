@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from agent_host.report_digest import DEFAULT_TITLE, DIGEST_CHARACTERS, MARKER, report_digest, report_in, report_title
+from tests.tools_mcp.reports.samples import RUN_COST_TILES
 
 
 @pytest.mark.parametrize(
@@ -42,3 +45,14 @@ def test_a_long_report_keeps_to_1_500_characters() -> None:
 
 def test_only_the_bullets_of_the_summary_count() -> None:
     assert report_digest(f"{MARKER}\n# T\n## summary\n* a\ntext\n## Gaps\n- b\n```\n- c\n```") == "T\n- a"
+
+
+@pytest.mark.parametrize(("label", "value", "note"), RUN_COST_TILES)
+def test_a_tile_about_the_run_is_left_out_as_the_reports_server_rules_it(label: str, value: str, note: str) -> None:
+    tiles = json.dumps([{"label": label, "value": value, "note": note}])
+    told = report_digest(f"{MARKER}\n# T\n```prometheus-metrics\n{tiles}\n```")
+    assert (told == "T") is RUN_COST_TILES[label, value, note]
+
+
+def test_a_summary_whose_heading_is_closed_is_one() -> None:
+    assert report_digest(f"{MARKER}\n# #1 in Europe\n## Summary ##\n- a") == "#1 in Europe\n- a"

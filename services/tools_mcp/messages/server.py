@@ -16,7 +16,7 @@ from service_runtime.tool_arguments import LIST_FROM_JSON, OptionalText
 from tools_mcp.arguments import Cursor, Id, Key, Limit
 from tools_mcp.messages.model import Channel, Kept, MessageAnswer, MessageList, MessageRow
 from tools_mcp.messages.outbox import MOST_BODY, MOST_TO, Asked, Outbox, open_outbox
-from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page
+from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page, json_size
 from tools_mcp.texts import cut
 from tools_mcp.tool_definition import Kind, add_tool, answer
 
@@ -88,7 +88,7 @@ class MessageTools:
         after = decode_cursor(cursor, "messages", (str, str)) if cursor else None
         drafts = [one for one in self.outbox.newest() if after is None or _place(one) < after]
         count = clamp(limit, 20, 100)
-        page = first_page([_row(one) for one in drafts], count, lambda row: len(row.model_dump_json().encode()))
+        page = first_page([_row(one) for one in drafts], count, json_size)
         following = encode_cursor("messages", *_place(drafts[len(page) - 1])) if len(page) < len(drafts) else None
         model = MessageList(messages=list(page), next_cursor=following)
         lines = [f"{_line(row)}: {cut(row.body, 200)}" for row in page] or ["The outbox is empty."]

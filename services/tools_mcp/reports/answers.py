@@ -57,6 +57,7 @@ class SavedAnswer(BaseModel):
 class ReportText(BaseModel):
     """A report, or the part of it that fits in one answer."""
 
+    untrusted: Literal[True] = Field(default=True, description="its words are those of its sources")
     report: ReportRow
     format: Format
     text: str
@@ -66,7 +67,9 @@ class ReportText(BaseModel):
 class ReportList(BaseModel):
     """A page of reports, newest first."""
 
+    untrusted: Literal[True] = True
     reports: list[ReportRow]
+    damaged: list[str] | None = Field(default=None, description="files that tell of no report any more")
     next_cursor: str | None = None
 
 
@@ -77,6 +80,8 @@ class PageAnswer(BaseModel):
     file: str = Field(description="in the reports folder")
     resource: str
     size_bytes: int
+    valid: bool
+    problems: list[ProblemRow] = []
 
 
 class DifferenceRow(BaseModel):
@@ -92,6 +97,7 @@ class DifferenceRow(BaseModel):
 class DiffAnswer(BaseModel):
     """What changed since."""
 
+    untrusted: Literal[True] = True
     old: str
     new: str
     differences: list[DifferenceRow]

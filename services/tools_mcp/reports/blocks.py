@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
+from difflib import get_close_matches
 from itertools import pairwise
 from math import isfinite
 from typing import Any, cast, get_args
@@ -22,14 +23,15 @@ from tools_mcp.reports.model import (
     Timeline,
     TimelineEvent,
 )
+from tools_mcp.reports.run_cost import is_about_run_cost
 
 PREFIX = "prometheus-"
 MOST_ITEMS = 200
 MOST_TEXT = 2_000
 
+_MOST_WORD = 40
 _FEWEST_TILES, _MOST_TILES = 2, 6
-_RUN = r"\b(?:this )?(?:run|turn|report|research)\b"
-_RUN_COST = re.compile(rf"{_RUN}.*\bcosts?\b|\bcosts?\b.*{_RUN}", re.IGNORECASE)
+_MOST_DIGITS = 20  # longer numbers are none that a page can show; reading them whole takes time
 _MONTH = re.compile(r"(\d{4})-(\d{2})")
 
 
@@ -53,9 +55,14 @@ def read_block(name: str, text: str) -> BlockValue:
     return reader(_strict_json(text))
 
 
-def is_about_run_cost(tile: Tile) -> bool:
-    """Say whether a tile tells what making the report cost, which only a source may."""
-    return _RUN_COST.search(f"{tile.label} {tile.note or ''}") is not None
+def looks_like(info: str, text: str) -> str | None:
+    """Return the block that a fence of another language was meant to be; None when it is just code."""
+    word = info.partition(" ")[0].casefold()
+    if len(word) > _MOST_WORD or not text.lstrip().startswith(("[", "{")):
+        return None
+    near = get_close_matches(word.removeprefix(PREFIX), [name.removeprefix(PREFIX) for name in _READERS], 1, 0.85)
+    near = near or get_close_matches(word, list(_READERS), 1, 0.85)
+    return PREFIX + near[0].removeprefix(PREFIX) if near else None
 
 
 def _strict_json(text: str) -> object:
@@ -68,8 +75,11 @@ def _strict_json(text: str) -> object:
             raise BlockError("json", "a member stands twice in one object")
         return members
 
+    def whole(digits: str) -> float:
+        return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
     try:
-        return json.loads(text, parse_constant=refuse, object_pairs_hook=once)
+        return json.loads(text, parse_constant=refuse, parse_int=whole, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise BlockError("json", f"it is no strict JSON: {error.msg.lower()}", error.lineno) from error
     except RecursionError as error:

@@ -4,19 +4,22 @@ Each chart is drawn for a wide page and for a phone, where text has to keep its 
 """
 
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-from tools_mcp.reports.comparing import plain_number
+from tools_mcp.reports.lettering import shortened, width, wrapped
 from tools_mcp.reports.model import Chart, Point
+from tools_mcp.reports.numbers import plain_number
 
 _BAR, _GAP, _LINE_HEIGHT = 22, 12, 16
 _TICKS = 4
 _TINY = 0.001  # below it a number is told by its power of ten
-_LETTER = 8  # the width that a letter of 13 pixels may take
-_NARROW_LETTERS = 9  # characters that may stand centred under the first and the last point
+_APART = 16  # the least room between two labels
+_NARROW = 72  # what may stand centred under the first and the last point
+_BOLD = 1.12  # how much wider bold letters are
+_LEAST = 1e-300  # what is smaller is drawn as 0: a length divided by it is no number
+_FLAT = 1e-12  # of the largest value: a smaller span is drawn as none
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Frame:
     """What a chart is drawn into, in pixels.
 
     `label` is the room for a bar's label at its left; 0 puts it above the bar. `side` and `end` are the least room
-    at the left and right of a line, `shown` the characters of a label in one line.
+    at the left and right of a line.
     """
 
     name: str
@@ -34,12 +37,11 @@ class Frame:
     height: int
     side: int
     end: int
-    shown: int
 
 
 FRAMES = (
-    Frame("on-wide", width=640, label=190, value=80, height=260, side=72, end=64, shown=21),
-    Frame("on-phone", width=360, label=0, value=76, height=230, side=52, end=52, shown=40),
+    Frame("on-wide", width=640, label=190, value=80, height=260, side=72, end=64),
+    Frame("on-phone", width=360, label=0, value=76, height=230, side=52, end=52),
 )
 
 
@@ -51,7 +53,10 @@ def chart_svg(chart: Chart) -> str:
 
 def ticks(low: float, high: float) -> list[float]:
     """Return round values that reach from at most `low` to at least `high`, about four steps apart."""
-    span = high - low or abs(high) or 1.0
+    largest = max(abs(low), abs(high))
+    span = high - low
+    if span <= largest * _FLAT or span < _LEAST:
+        span = largest if largest >= _LEAST else 1.0
     rough = span / _TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * 0.999)
@@ -70,29 +75,29 @@ def short_number(value: float) -> str:
 
 
 def _drawn(chart: Chart, frame: Frame, name: str) -> str:
-    height, body = _bars(chart, frame) if chart.type == "bar" else _line(chart, frame)
+    values = [point.value if abs(point.value) >= _LEAST else 0.0 for point in chart.series]
+    height, body = _bars(chart, values, frame) if chart.type == "bar" else _line(chart, values, frame)
     return (
         f'<svg class="chart {frame.name}" viewBox="0 0 {frame.width} {height}" role="img" aria-label="{name}">'
         f"<title>{name}</title>{body}</svg>"
     )
 
 
-def _bars(chart: Chart, frame: Frame) -> tuple[int, str]:
-    values = [point.value for point in chart.series]
+def _bars(chart: Chart, values: Sequence[float], frame: Frame) -> tuple[int, str]:
     low, high = min(0.0, *values), max(0.0, *values)
     left = frame.label + (frame.value if low < 0 else 0)  # the value of a bar below zero stands at its left
     scale = (frame.width - left - frame.value) / ((high - low) or 1.0)
     zero = left - low * scale
     above = 0 if frame.label else _LINE_HEIGHT + 2
     parts, top = [], _GAP
-    for point in chart.series:
-        start, width = zero + min(0.0, point.value) * scale, max(abs(point.value) * scale, 1)
+    for point, value in zip(chart.series, values, strict=True):
+        start, length = zero + min(0.0, value) * scale, max(abs(value) * scale, 1)
         middle = top + above + _BAR / 2
         parts += _label(point.label, frame, top, middle)
         parts.append(
-            f'<rect class="bar" x="{start:.1f}" y="{top + above}" width="{width:.1f}" height="{_BAR}" rx="2"/>'
+            f'<rect class="bar" x="{start:.1f}" y="{top + above}" width="{length:.1f}" height="{_BAR}" rx="2"/>'
         )
-        end, anchor = (start - 8, "end") if point.value < 0 else (start + width + 8, "start")
+        end, anchor = (start - 8, "end") if value < 0 else (start + length + 8, "start")
         parts.append(_text(end, middle, short_number(point.value), anchor))
         top += above + _BAR + _GAP
     if frame.label:
@@ -103,19 +108,19 @@ def _bars(chart: Chart, frame: Frame) -> tuple[int, str]:
 def _label(label: str, frame: Frame, top: float, middle: float) -> list[str]:
     """Return a bar's label: at its left, in two lines when it is long, or above it in one."""
     if not frame.label:
-        return [_text(0, top + _LINE_HEIGHT / 2, _short(label, frame.shown), "start")]
-    lines = textwrap.wrap(label, frame.shown, max_lines=2, placeholder="…") or [label]
+        return [_text(0, top + _LINE_HEIGHT / 2, shortened(label, frame.width), "start")]
+    lines = wrapped(label, frame.label - 10, 2)
     first = middle - (len(lines) - 1) * _LINE_HEIGHT / 2
     return [_text(frame.label - 10, first + at * _LINE_HEIGHT, line, "end") for at, line in enumerate(lines)]
 
 
-def _line(chart: Chart, frame: Frame) -> tuple[int, str]:
-    values = [point.value for point in chart.series]
+def _line(chart: Chart, values: Sequence[float], frame: Frame) -> tuple[int, str]:
     marks = ticks(min(values), max(values))
     low, high = marks[0], marks[-1]
-    beside = [short_number(round(mark, 10)) for mark in marks]
-    side = max(frame.side, _LETTER * max(map(len, beside)) + 14)
-    end = max(frame.end, (_LETTER + 1) * len(short_number(values[-1])) + 12)
+    beside = [short_number(float(f"{mark:.12g}")) for mark in marks]
+    last = short_number(chart.series[-1].value)
+    side = max(frame.side, math.ceil(max(map(width, beside))) + 14)
+    end = max(frame.end, math.ceil(width(last) * _BOLD) + 12)
     frame = replace(frame, side=side, end=end)
     across = (frame.width - side - end) / max(len(values) - 1, 1)
     top, bottom = 16, 52
@@ -131,7 +136,7 @@ def _line(chart: Chart, frame: Frame) -> tuple[int, str]:
     spots = [place(at, value) for at, value in enumerate(values)]
     parts.append(f'<polyline class="line" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in spots)}"/>')
     parts += [f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in spots]
-    parts.append(_text(spots[-1][0] + 9, spots[-1][1], short_number(values[-1]), "start", "last"))
+    parts.append(_text(spots[-1][0] + 9, spots[-1][1], last, "start", "last"))
     below = frame.height - bottom + 24
     parts += [_text(spots[at][0], below, label, anchor) for at, label, anchor in _below(chart.series, frame)]
     return frame.height, "".join(parts)
@@ -139,13 +144,13 @@ def _line(chart: Chart, frame: Frame) -> tuple[int, str]:
 
 def _below(series: Sequence[Point], frame: Frame) -> list[tuple[int, str, str]]:
     """Return the labels under a line that fit beside one another; the first and the last are always among them."""
-    most = (frame.width - frame.side - frame.end) // (2 * _LETTER) - 1
-    labels = [_short(point.label, most) for point in series]
-    room = max(2, (frame.width - frame.side - frame.end) // (_LETTER * max(map(len, labels)) + 2 * _LETTER))
+    across = frame.width - frame.side - frame.end
+    labels = [shortened(point.label, across / 2 - _APART / 2) for point in series]
+    room = max(2, int(across // (max(map(width, labels)) + _APART)))
     last = len(series) - 1
     step = max(1, -(-last // (room - 1)))
     chosen = [at for at in range(0, last, step) if last - at >= step] + [last]
-    is_wide = max(len(labels[0]), len(labels[last])) > _NARROW_LETTERS
+    is_wide = max(width(labels[0]), width(labels[last])) > _NARROW
     anchors = {0: "start", last: "end"} if last and is_wide else {}
     return [(at, labels[at], anchors.get(at, "middle")) for at in chosen]
 
@@ -153,7 +158,3 @@ def _below(series: Sequence[Point], frame: Frame) -> list[tuple[int, str, str]]:
 def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
     marked = f' class="{kind}"' if kind else ""
     return f'<text{marked} x="{x:.1f}" y="{y:.1f}" dy=".35em" text-anchor="{anchor}">{escape(text)}</text>'
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -7,17 +7,25 @@ import re
 from collections.abc import Collection, Iterator
 from urllib.parse import urlsplit
 
-from tools_mcp.reports.model import Block, Chart, Metrics, Problem, Report, Source, Sources, Tile
+from tools_mcp.reports.model import Block, Chart, Metrics, Problem, Prose, Report, Source, Sources, Tile
 
 _DIGIT = re.compile(r"\d")
 _BARE_NUMBER = re.compile(r"[\s\d.,+\-\u2212~≈<>≤≥]*")
-_YEAR = re.compile(r"\b(19|20)\d{2}\b")
+_YEAR = re.compile(r"\b(?:19|20)\d{2}\b")
+_DATED = re.compile(
+    r"(?:[(,/;]\s*|\b(?:in|of|for|since|by|until|from|at|end|late|early|mid|fy|q[1-4]|h[12]|[a-z]*(?:jan|feb|mar|apr|may|jun"
+    r"|jul|aug|sep|oct|nov|dec)[a-z]*)[\s.-]*)(?:19|20)\d{2}\b|\b(?:19|20)\d{2}-(?:0[1-9]|1[0-2])\b",
+    re.IGNORECASE,
+)
+"""A year in a value, which has digits of its own: `2000 units` is none."""
+_ADDRESS = re.compile(r"https?://[^\s<>\"'()\[\]|`]+(?:\([^\s<>\"'()\[\]|`]*\)[^\s<>\"'()\[\]|`]*)*", re.IGNORECASE)
 
 
 def questions(report: Report, seen: Collection[str] | None) -> tuple[Problem, ...]:
     """Return the warnings about a report; `seen` are the addresses that were fetched for it, None when nobody knows."""
     fetched = None if seen is None else {same_page(one) for one in seen}
-    return tuple(problem for block in report.blocks() for problem in _about(block, fetched))
+    about_blocks = (problem for block in report.blocks() for problem in _about(block, fetched))
+    return (*about_blocks, *_about_links(report, fetched))
 
 
 def same_page(url: str) -> str:
@@ -51,8 +59,22 @@ def _about_tile(block: Block, tile: Tile) -> Iterator[Problem]:
         return
     if _BARE_NUMBER.fullmatch(tile.value):
         yield _warning(block, "number-unit", f"{tile.label!r} has a number without a unit")
-    if not _YEAR.search(f"{tile.label} {tile.value} {tile.note or ''}"):
+    if not _YEAR.search(f"{tile.label} {tile.note or ''}") and not _DATED.search(tile.value):
         yield _warning(block, "number-date", f"{tile.label!r} has a number without a date; give it in note")
+
+
+def _about_links(report: Report, fetched: Collection[str] | None) -> Iterator[Problem]:
+    """Ask about the links in running text: they are sources as much as those in the block."""
+    if fetched is None:
+        return
+    for section in report.sections:
+        for part in section.parts:
+            if isinstance(part, Prose):
+                for at, line in enumerate(part.markdown.split("\n")):
+                    for url in (found.rstrip(".,;:!?*_") for found in _ADDRESS.findall(line)):
+                        if same_page(url) not in fetched:
+                            told = f"{url} was never fetched in this turn"
+                            yield Problem(part.line + at, section.name or "report", "source-unseen", told, "warning")
 
 
 def _about_source(block: Block, source: Source, fetched: Collection[str] | None) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
 """A report in few words: what a later turn reads instead of the whole (agent.md row 53)."""
 
-from tools_mcp.reports.blocks import is_about_run_cost
 from tools_mcp.reports.model import Metrics, Report
+from tools_mcp.reports.run_cost import is_about_run_cost
 
 MOST_CHARACTERS = 1_500
 

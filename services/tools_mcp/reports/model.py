@@ -128,12 +128,26 @@ class Prose:
 
 
 @dataclass(frozen=True)
+class Broken:
+    """A fenced block that could not be read: where and why, and its text, so that nothing is lost."""
+
+    line: int
+    name: str
+    rule: str
+    message: str
+    source: str
+
+
+Part: TypeAlias = Prose | Block | Broken
+
+
+@dataclass(frozen=True)
 class Section:
-    """A titled part of a report."""
+    """A titled part of a report; what stands before the first one has an empty name."""
 
     name: str
     line: int
-    parts: tuple[Prose | Block, ...]
+    parts: tuple[Part, ...]
 
     def blocks(self) -> tuple[Block, ...]:
         """Return the blocks of the section, in order."""

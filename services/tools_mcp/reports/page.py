@@ -10,22 +10,25 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from tools_mcp.reports.charts import chart_svg
-from tools_mcp.reports.comparing import cell_text, plain_number
+from tools_mcp.reports.comparing import cell_text
 from tools_mcp.reports.model import (
-    Block,
     BlockValue,
+    Broken,
     Chart,
     Comparison,
     Metrics,
+    Part,
     Prose,
     Report,
     Section,
     Sources,
     Timeline,
 )
-from tools_mcp.reports.reading import parser
+from tools_mcp.reports.numbers import dollars, plain_number
+from tools_mcp.reports.reading import definitions, parser
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_MOST_PROSE = 50_000  # characters of one paragraph, list or table: what is longer is shown as it was written
 _LINK = re.compile(r"https?://", re.IGNORECASE)
 _CELL_CLASSES = {True: ' class="yes"', False: "", None: ' class="unknown"'}
 
@@ -34,7 +37,8 @@ def page(report: Report, saved: str) -> str:
     """Return the page of a report; `saved` says when it was saved, in words."""
     style = (files("tools_mcp.reports") / "page.css").read_text(encoding="utf-8")
     title, facts = escape(report.title), escape(_facts(report, saved))
-    body = "\n".join(_section(section) for section in report.sections)
+    links = definitions(report.text)
+    body = "\n".join(_section(section, links) for section in report.sections)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -51,14 +55,31 @@ def _facts(report: Report, saved: str) -> str:
     return f"{saved} · {count} source{'' if count == 1 else 's'}" if count else saved
 
 
-def _section(section: Section) -> str:
-    parts = "\n".join(_prose(part) if isinstance(part, Prose) else _block(part) for part in section.parts)
+def _section(section: Section, links: Mapping[str, Any]) -> str:
+    parts = "\n".join(_part(part, links) for part in section.parts)
     inside = f'<div class="summary">{parts}</div>' if section.name == "Summary" else parts
-    return f"<section><h2>{escape(section.name)}</h2>\n{inside}</section>"
+    heading = f"<h2>{escape(section.name)}</h2>\n" if section.name else ""
+    return f"<section>{heading}{inside}</section>"
 
 
-def _prose(prose: Prose) -> str:
-    html: str = _renderer().render(prose.markdown)
+def _part(part: Part, links: Mapping[str, Any]) -> str:
+    if isinstance(part, Prose):
+        return _prose(part, links)
+    return _broken(part) if isinstance(part, Broken) else _DRAWN[type(part.value)](part.value)
+
+
+def _broken(broken: Broken) -> str:
+    where = f"{broken.name}, line {broken.line}, {broken.rule}: {broken.message}"
+    return (
+        f'<div class="broken"><p>This block could not be read ({escape(where)}).</p>'
+        f"<pre><code>{escape(broken.source)}</code></pre></div>"
+    )
+
+
+def _prose(prose: Prose, links: Mapping[str, Any]) -> str:
+    if len(prose.markdown) > _MOST_PROSE:
+        return f"<pre>{escape(prose.markdown)}</pre>"
+    html: str = _renderer().render(prose.markdown, {**links})
     return html.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
 
 
@@ -68,10 +89,6 @@ def _renderer() -> MarkdownIt:
     markdown.options["html"] = False
     markdown.validateLink = lambda url: _LINK.match(url) is not None  # type: ignore[method-assign]
     return markdown
-
-
-def _block(block: Block) -> str:
-    return _DRAWN[type(block.value)](block.value)
 
 
 def _tiles(metrics: Metrics) -> str:
@@ -130,7 +147,7 @@ def _sources(sources: Sources) -> str:
             named = f'<a href="{escape(source.url)}" rel="noreferrer noopener">{named}</a>'
         host = f" · {escape(_host(source.url))}" if source.url else ""
         via = f" · via {escape(source.via)}" if source.via else ""
-        cost = f" · ${source.cost_usd:.4f}" if source.cost_usd is not None else ""
+        cost = f" · {dollars(source.cost_usd)}" if source.cost_usd is not None else ""
         rows.append(f'<li>{named}<span class="soft">{host}{via}{cost}</span></li>')
     return f'<ol class="sources">{"".join(rows)}</ol>'
 

@@ -14,7 +14,7 @@ from service_runtime.mcp_server import new_server
 from service_runtime.settings import Settings
 from tools_mcp.arguments import Cursor, Id, Limit
 from tools_mcp.errors import ConflictError, InvalidInputError
-from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page
+from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page, json_size
 from tools_mcp.reports.answers import (
     DiffAnswer,
     Format,
@@ -32,7 +32,7 @@ from tools_mcp.reports.answers import (
 from tools_mcp.reports.checking import questions
 from tools_mcp.reports.comparing import differences
 from tools_mcp.reports.digest import digest
-from tools_mcp.reports.model import MARKER, Reading
+from tools_mcp.reports.model import MARKER, Reading, Report
 from tools_mcp.reports.page import page
 from tools_mcp.reports.reading import read_report
 from tools_mcp.reports.store import MOST_BYTES, ReportFolder, Saved, open_reports
@@ -75,10 +75,10 @@ def build(settings: Settings) -> "FastMCP[Any]":
 
     server = new_server("reports", _INSTRUCTIONS, lifespan)
     add_tool(server, tools.validate, "report_validate", Kind.READ, Validation)
-    add_tool(server, tools.save, "report_save", Kind.ADD, SavedAnswer)
+    add_tool(server, tools.save, "report_save", Kind.KEEP, SavedAnswer)
     add_tool(server, tools.get, "report_get", Kind.READ, ReportText)
     add_tool(server, tools.list_reports, "report_list", Kind.READ, ReportList)
-    add_tool(server, tools.render, "report_render", Kind.ADD, PageAnswer)
+    add_tool(server, tools.render, "report_render", Kind.KEEP, PageAnswer)
     add_tool(server, tools.diff, "report_diff", Kind.READ, DiffAnswer)
     server.resource("report://{id}/page.html", mime_type="text/html", name="The page of a report")(tools.page_of)
     return server
@@ -139,37 +139,46 @@ class ReportTools:
         after = decode_cursor(cursor, "reports", (int, str)) if cursor else None
         saved = [one for one in self.folder.newest(scope or None) if after is None or (one.saved_at_ms, one.id) < after]
         rows = [self._row(one) for one in saved]
-        shown = first_page(rows, clamp(limit, 20, 100), lambda row: len(row.model_dump_json().encode()))
+        shown = first_page(rows, clamp(limit, 20, 100), json_size)
         last = saved[len(shown) - 1] if len(shown) < len(saved) else None
         following = encode_cursor("reports", last.saved_at_ms, last.id) if last else None
         lines = [f"{row.saved[:10]} {row.title} [{row.id}]" for row in shown] or ["No reports."]
         lines += ["There are more; ask again with next_cursor."] if following else []
-        return answer(ReportList(reports=list(shown), next_cursor=following), "\n".join(lines))
+        damaged = [] if cursor else self.folder.damaged()
+        lines += [f"Not readable any more: {', '.join(damaged)}."] if damaged else []
+        model = ReportList(reports=list(shown), damaged=damaged or None, next_cursor=following)
+        return answer(model, "\n".join(lines))
 
     def render(self, *, id: Id) -> ToolResult:  # noqa: A002 - the argument's public name
         """Write a report as one HTML page to read, print or send."""
-        saved, _, _ = self.folder.whole(id)
-        html = self.page_of(id)
+        saved, report, problems = self.folder.whole(id)
+        html = self._page(saved, report)
         name = self.folder.write_page(saved.id, html)
         resource = f"report://{saved.id}/page.html"
-        model = PageAnswer(id=saved.id, file=name, resource=resource, size_bytes=len(html.encode()))
-        return answer(model, f"The page is {name} in the reports folder, and the resource {resource}.")
+        valid, rows = not any(one.severity == "error" for one in problems), problem_rows(problems)
+        size = len(html.encode())
+        model = PageAnswer(id=saved.id, file=name, resource=resource, size_bytes=size, valid=valid, problems=rows)
+        told = f"The page is {name} in the reports folder, and the resource {resource}."
+        broken = [] if valid else ["The report breaks rules of the format:"]
+        return answer(model, "\n".join([told, *broken, *map(problem_line, rows)]))
 
     def diff(self, *, old: Id, new: Id) -> ToolResult:
         """Tell what changed from one report to a later one."""
         (before, first, _), (after, second, _) = self.folder.whole(old), self.folder.whole(new)
         found = differences(first, second)
-        rows = first_page(
-            [difference_row(one) for one in found], _MOST_DIFFERENCES, lambda row: len(row.model_dump_json())
-        )
+        rows = first_page([difference_row(one) for one in found], _MOST_DIFFERENCES, json_size)
         more = len(found) - len(rows) or None
         model = DiffAnswer(old=before.id, new=after.id, differences=list(rows), more=more)
         lines = [f"{row.change} {row.what} {row.name}: {row.before or '-'} -> {row.after or '-'}" for row in rows]
-        return answer(model, "\n".join(lines) or "Nothing that can be compared changed.")
+        same = "Nothing changed." if first.text == second.text else "Only order, spacing or marking changed."
+        return answer(model, "\n".join(lines) or same)
 
     def page_of(self, id: str) -> str:  # noqa: A002 - the argument's public name
         """A report as one HTML page."""
         saved, report, _ = self.folder.whole(id)
+        return self._page(saved, report)
+
+    def _page(self, saved: Saved, report: Report) -> str:
         return page(report, f"Saved {self.folder.local(saved.saved_at_ms):%d %B %Y, %H:%M %Z}")
 
     def _text(self, report_id: str, format: Format) -> tuple[Saved, str]:  # noqa: A002 - as the argument is called
@@ -178,7 +187,7 @@ class ReportTools:
             case "markdown":
                 return saved, report.text
             case "html":
-                return saved, self.page_of(report_id)
+                return saved, self._page(saved, report)
             case "digest":
                 return saved, digest(report)
             case "json":

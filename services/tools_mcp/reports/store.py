@@ -23,14 +23,16 @@ from tools_mcp.disk import as_store_error
 from tools_mcp.errors import InvalidInputError, NotFoundError
 from tools_mcp.locking import FolderLock
 from tools_mcp.reports.model import Problem, Report
-from tools_mcp.reports.reading import read_report
-from tools_mcp.texts import shown
+from tools_mcp.reports.reading import MOST_BULLETS, read_report
+from tools_mcp.texts import cut, shown
 
 MOST_BYTES = 400_000
 
 _ID = re.compile(r"report-[0-9a-f]{16}")
 _FOLDER = "reports"
 _STATE = ".prometheus"
+_MOST_DAMAGED, _MOST_NAME_BYTES = 10, 100
+_LAST_MS = 253_370_764_800_000  # the year 9999, which every zone can show
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,11 @@ class ReportFolder:
         if saved is None:
             raise NotFoundError(f"There is no report {shown(report_id)}; report_list tells the ids there are.")
         with as_store_error(_FOLDER, "read"):
-            return saved, self._path(saved.id, "md").read_text(encoding="utf-8")
+            content = self._path(saved.id, "md").read_bytes()
+        try:
+            return saved, content.decode()
+        except UnicodeDecodeError as error:
+            raise NotFoundError(f"The file of the report {shown(report_id)} is no UTF-8 text; save it anew.") from error
 
     def whole(self, report_id: str) -> tuple[Saved, Report, tuple[Problem, ...]]:
         """Return a report as data, with the rules it breaks.
@@ -115,8 +121,16 @@ class ReportFolder:
         Raises:
             StoreError: The folder cannot be read.
         """
-        found = [one for one in self._all() if scope is None or one.scope == scope]
+        found = [one for _, one in self._all() if one is not None and scope in {None, one.scope}]
         return sorted(found, key=lambda one: (one.saved_at_ms, one.id), reverse=True)
+
+    def damaged(self) -> list[str]:
+        """Return the names of the first files that tell of no report any more, for somebody to look at.
+
+        Raises:
+            StoreError: The folder cannot be read.
+        """
+        return sorted(cut(name, _MOST_NAME_BYTES) for name, saved in self._all() if saved is None)[:_MOST_DAMAGED]
 
     def write_page(self, report_id: str, html: str) -> str:
         """Write a report's page and return the file's name.
@@ -141,14 +155,14 @@ class ReportFolder:
             return None
         path = self._path(report_id, "json")
         with as_store_error(_FOLDER, "read"):
-            return _decoded(path.read_bytes()) if path.is_file() else None
+            return _decoded(report_id, path.read_bytes()) if path.is_file() else None
 
-    def _all(self) -> Iterator[Saved]:
+    def _all(self) -> Iterator[tuple[str, Saved | None]]:
+        """Yield the name of every file of facts, and the facts; None where it holds none."""
         with as_store_error(_FOLDER, "read"):
             for path in self.root.glob("report-*.json"):
-                saved = _decoded(path.read_bytes()) if _ID.fullmatch(path.stem) else None
-                if saved is not None:
-                    yield saved
+                if path.is_file():
+                    yield path.name, _decoded(path.stem, path.read_bytes()) if _ID.fullmatch(path.stem) else None
 
 
 def open_reports(settings: Settings) -> ReportFolder:
@@ -172,18 +186,30 @@ def check(settings: Settings) -> str:
     return f"reports: {len(open_reports(settings).newest(None))} reports"
 
 
-def _decoded(content: bytes) -> Saved | None:
+def _decoded(report_id: str, content: bytes) -> Saved | None:
+    """Return the facts in a file, whose name is the id: what it says of itself must not lead elsewhere."""
     try:
         members: dict[str, Any] = json.loads(content)
-        seen = members["sources_seen"]
+        seen, at_ms, memory_id = members["sources_seen"], members["saved_at_ms"], members["memory_id"]
+        is_time = isinstance(at_ms, int) and not isinstance(at_ms, bool) and 0 <= at_ms < _LAST_MS
+        if members["id"] != report_id or not is_time:
+            return None
         return Saved(
-            id=str(members["id"]),
-            title=str(members["title"]),
-            summary=tuple(str(one) for one in members["summary"]),
-            scope=str(members["scope"]),
-            saved_at_ms=int(members["saved_at_ms"]),
-            sources_seen=None if seen is None else tuple(str(one) for one in seen),
-            memory_id=members["memory_id"],
+            id=report_id,
+            title=_text(members["title"]),
+            summary=tuple(map(_text, members["summary"][:MOST_BULLETS])),
+            scope=_text(members["scope"]),
+            saved_at_ms=at_ms,
+            sources_seen=None if seen is None else tuple(map(_text, seen)),
+            memory_id=None if memory_id is None else _text(memory_id),
         )
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _text(value: object) -> str:
+    """Return a text that can be written again; half of a surrogate pair cannot."""
+    if not isinstance(value, str):
+        raise TypeError(value)
+    value.encode()
+    return value

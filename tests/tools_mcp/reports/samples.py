@@ -54,6 +54,30 @@ TABLE = """| Finding | Why it matters |
 | Sales fell | *Subsidies* changed |
 | Gas is cheap | [Tariffs](https://example.org/t) |"""
 
+FETCHED = [SOURCES[0]["url"], "https://example.org/t"]
+"""Every address that the report names."""
+
+RUN_COST_TILES: dict[tuple[str, str, str], bool] = {
+    ("Cost of this run", "$0.31", ""): True,
+    ("Spent on this run", "$0.12", ""): True,
+    ("Total cost", "$0.30 for this run", ""): True,
+    ("API spend", "$0.20", "this session"): True,
+    ("Run cost", "$0.31", ""): True,
+    ("Total", "$1", "what the research cost"): True,
+    ("Total", "$1", "cost of the run"): True,
+    ("Report's cost", "$1", ""): True,
+    ("Cost to write this report", "$1", ""): True,
+    ("Research and development costs", "$4.2 bn", "2024"): False,
+    ("Cost per clinical research site", "$1 M", "2024"): False,
+    ("Annual report filing cost", "$500", "2024"): False,
+    ("Sources read in this run", "12", ""): False,
+    ("Public spending on the research of batteries", "€ 2 bn", "2024"): False,
+    ("Revenue", "$4.2 bn", "not found in this report"): False,
+    ("Spending in the run-up to 2024", "$3 M", ""): False,
+    ("Cost of a heat pump", "€ 11,400", "2025"): False,
+}
+"""Label, value and note, and whether they tell what making the report cost."""
+
 
 def fence(name: str, value: object) -> str:
     """Return a block; text is taken as it is, everything else as JSON."""

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.tools_mcp.reports.samples import BARS, METRICS, SOURCES, fence, report
+from tests.tools_mcp.reports.samples import BARS, FETCHED, METRICS, SOURCES, fence, report
 from tools_mcp.reports.checking import questions, same_page
 from tools_mcp.reports.model import Report
 from tools_mcp.reports.reading import read_report
-
-FETCHED = [SOURCES[0]["url"]]
 
 
 def read(**changes: str) -> Report:
@@ -32,6 +30,12 @@ def test_a_careful_report_raises_no_question() -> None:
         ({"label": "Sold", "value": "3,000", "note": "2024"}, ["number-unit"]),
         ({"label": "Sold", "value": "3 M units"}, ["number-date"]),
         ({"label": "Sold", "value": "\u2212 3"}, ["number-unit", "number-date"]),
+        ({"label": "Sold", "value": "2000 units"}, ["number-date"]),
+        ({"label": "Sold", "value": "2000 units", "note": "2024"}, []),
+        ({"label": "Sold", "value": "3 M units in 2024"}, []),
+        ({"label": "Sold", "value": "3 M units (2024)"}, []),
+        ({"label": "Sold", "value": "3 M units, March 2024"}, []),
+        ({"label": "Sold", "value": "3 M units 2024-03"}, []),
         ({"label": "Leader", "value": "France"}, []),
         ({"label": "Sold in 2024", "value": "3 M units"}, []),
     ],
@@ -46,11 +50,11 @@ def test_a_chart_without_a_unit_is_asked_about() -> None:
 
 
 def test_a_source_that_was_never_fetched_is_named() -> None:
-    (problem,) = questions(read(), ["https://example.org/other"])
+    (problem,) = questions(read(), FETCHED[1:])
     assert (problem.rule, problem.severity) == ("source-unseen", "warning")
     assert SOURCES[0]["url"] in problem.message
     assert asked(read(), None) == []
-    assert asked(read(), []) == ["source-unseen"]
+    assert asked(read(), []) == ["source-unseen", "source-unseen"]
 
 
 def test_a_source_that_comes_from_nowhere_is_asked_about() -> None:
@@ -81,3 +85,20 @@ def test_two_spellings_of_one_page_are_one(one: str, other: str) -> None:
 )
 def test_other_pages_stay_others(one: str, other: str) -> None:
     assert same_page(one) != same_page(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "unseen"),
+    [
+        ("See [a](https://example.org/never).", ["https://example.org/never"]),
+        ("See <https://example.org/never>, https://example.org/t and https://example.org/no.", ["never", "no"]),
+        ("| https://en.example.org/A_(b) |", ["https://en.example.org/A_(b)"]),
+        ("Nothing.", []),
+    ],
+)
+def test_a_link_in_running_text_is_a_source_too(text: str, unseen: list[str]) -> None:
+    found = questions(read(Gaps=f"Words.\n{text}"), FETCHED)
+    assert [(one.block, one.rule) for one in found] == [("Gaps", "source-unseen")] * len(unseen)
+    for one, url in zip(found, unseen, strict=True):
+        assert f"{url} was never fetched" in one.message
+        assert report(Gaps=f"Words.\n{text}").split("\n")[one.line - 1] == text

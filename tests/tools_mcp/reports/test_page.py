@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.pages import Page, assert_still
 from tests.tools_mcp.reports.samples import BARS, LINE, METRICS, SOURCES, fence, report
 from tools_mcp.reports.charts import FRAMES, _below, chart_svg, short_number, ticks
+from tools_mcp.reports.lettering import shortened, width, wrapped
 from tools_mcp.reports.model import Chart, Point
 from tools_mcp.reports.page import page
 from tools_mcp.reports.reading import read_report
@@ -71,15 +72,19 @@ def test_each_chart_can_be_read_without_seeing_it() -> None:
     assert len(shown.named("details")) == 2
 
 
+ODD = (5e-324, 1e-310, -1e-310, 1e-300, 0.0, -0.0, 1.0, 1.0000000000000002, 1e-12, 999999999999999.0)
+
+
 @settings(deadline=None)
 @given(
     st.sampled_from(["bar", "line"]),
-    st.lists(st.floats(-1e14, 1e14), min_size=1, max_size=30),
+    st.lists(st.floats(-1e14, 1e14) | st.sampled_from(ODD), min_size=1, max_size=30),
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40),
 )
 def test_every_chart_is_drawn_inside_its_frame(kind: str, values: list[float], label: str) -> None:
     ordered = sorted(values, reverse=True) if kind == "bar" else values
     svg = chart_svg(Chart("bar" if kind == "bar" else "line", "t", None, tuple(Point(label, one) for one in ordered)))
+    assert not re.search(r"\b(nan|inf)\b", svg)
     for drawn in svg.split("</svg>")[:-1]:
         width, height = map(int, re.findall(r'viewBox="0 0 (\d+) (\d+)"', drawn)[0])
         for x, y in re.findall(r'(?:cx|x|x1)="(-?[\d.]+)" (?:cy|y|y1)="(-?[\d.]+)"', drawn):
@@ -119,4 +124,61 @@ def test_labels_under_a_line_never_stand_closer_than_there_is_room(count: int) -
         apart = (frame.width - frame.side - frame.end) / (count - 1)
 
         assert (chosen[0], chosen[-1]) == (0, count - 1)
-        assert all((after - before) * apart >= 7 * 7 for before, after in pairwise(chosen))
+        assert all((after - before) * apart >= width("2026-01") for before, after in pairwise(chosen))
+
+
+@pytest.mark.parametrize("values", [[5e-324], [1e-310, 0.0], [1.0, 1.0000000000000002], [3e-12, 1e-12], [0.0, -0.0]])
+@pytest.mark.parametrize("kind", ["bar", "line"])
+def test_numbers_too_small_to_draw_are_still_told(values: list[float], kind: str) -> None:
+    svg = chart_svg(Chart("bar" if kind == "bar" else "line", "t", None, tuple(Point("a", one) for one in values)))
+    assert not re.search(r"\b(nan|inf)\b", svg)
+    assert short_number(values[-1]) in svg
+
+
+def test_the_marks_of_a_small_scale_are_not_all_nought() -> None:
+    svg = chart_svg(Chart("line", "t", None, (Point("a", 1e-12), Point("b", 3e-12))))
+    assert "2.0e-12" in svg
+
+
+@pytest.mark.parametrize("label", ["W" * 120, "用" * 120, "i" * 400, "Wa " * 60, "", "👍🏽" * 50])
+def test_a_label_is_cut_by_how_wide_it_is(label: str) -> None:
+    lines = wrapped(label, 180, 2)
+    assert 1 <= len(lines) <= 2
+    assert all(width(line) <= 180 for line in lines)
+    assert width(shortened(label, 100)) <= 100
+    assert width("W") > width("a") > width("i")
+
+
+def test_a_label_is_broken_between_words_and_whole_where_it_fits() -> None:
+    assert wrapped("The United Kingdom of Great Britain", 190, 2) == ["The United Kingdom of", "Great Britain"]
+    assert wrapped("France", 190, 2) == ["France"]
+
+
+def test_a_block_that_could_not_be_read_stands_on_the_page_with_its_place() -> None:
+    shown = seen(Numbers=fence("chart", BARS | {"type": "pie", "title": HOSTILE}))
+    assert "This block could not be read (prometheus-chart, line" in shown.text
+    assert "chart-type: type is bar or line" in shown.text
+    assert "<script>alert(1)</script>" in shown.text
+    assert '"pie"' in shown.text
+
+
+def test_words_without_a_section_stand_on_the_page() -> None:
+    text = report("# one\n\nEarly words.\n\n# two").replace("## Gaps", "## ")
+    found = read_report(text).report
+    assert found is not None
+    shown = Page(page(found, "Saved"))
+    for told in ("Early words.", "two", "Prices outside the EU"):
+        assert told in shown.text
+
+
+def test_a_link_is_found_by_its_definition_in_another_paragraph() -> None:
+    shown = seen(Gaps="See [the tariffs][t].\n\n[t]: https://example.org/tariffs\n\nMore.")
+    assert "https://example.org/tariffs" in [attributes.get("href") for _, attributes in shown.tags]
+
+
+def test_a_paragraph_too_long_to_be_marked_up_is_shown_as_it_was_written() -> None:
+    assert "*a_ " * 9 in seen(Gaps="*a_ " * 20_000).text
+
+
+def test_a_small_cost_of_a_source_is_told() -> None:
+    assert "$0.00001" in seen(Sources=fence("sources", [SOURCES[1] | {"cost_usd": 0.00001}])).text

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -13,13 +14,15 @@ from tests.tools_mcp.reports.samples import (
     LINE,
     MARKER,
     METRICS,
+    RUN_COST_TILES,
     SOURCES,
     TIMELINE,
     fence,
     report,
 )
-from tools_mcp.reports.model import Chart, Comparison, Metrics, Problem, Report, Sources, Timeline
+from tools_mcp.reports.model import Broken, Chart, Comparison, Metrics, Problem, Prose, Report, Sources, Tile, Timeline
 from tools_mcp.reports.reading import read_report
+from tools_mcp.reports.run_cost import is_about_run_cost
 
 NUMBERS = "Numbers"
 
@@ -108,6 +111,10 @@ def test_a_second_marker_is_named_with_its_line() -> None:
         (report(Sources=fence("sources", SOURCES) + "\n\n" + fence("sources", SOURCES)), "sources-block"),
         (report() + "\nThat is all.\n", "sources-last"),
         (report(Gaps=fence("gaps", [])), "block-name"),
+        (report(Gaps=fence("sources", SOURCES)), "block-place"),
+        (report() + "\n[a]: https://example.org/a\n", "sources-last"),
+        (report() + "\n[a]: https://example.org/a\n[a]: https://example.org/b\n", "sources-last"),
+        (report().replace("## Gaps", "## "), "section-name"),
         (report(Gaps="- item\n\n  " + fence("metrics", METRICS).replace("\n", "\n  ")), "block-place"),
     ],
 )
@@ -233,3 +240,109 @@ def test_no_json_breaks_a_block_and_every_problem_is_one_sentence(name: str, val
 
 def test_a_mark_of_byte_order_before_the_marker_hides_no_report() -> None:
     assert read_report("\ufeff<!-- prometheus-report v1 -->\n# T\n").report is not None
+
+
+def kept(text: str) -> str:
+    """Everything of a report that a page could show."""
+    found = read_report(text).report
+    assert found is not None
+    parts = [part for section in found.sections for part in section.parts]
+    told = [part.markdown if isinstance(part, Prose) else part.source for part in parts if not hasattr(part, "value")]
+    return "\n".join([found.title, *(section.name for section in found.sections), *told])
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        (report(Numbers=fence("chart", BARS | {"type": "pie"})), '"pie"'),
+        (report().replace("## Summary", "Early words.\n\n## Summary"), "Early words."),
+        (report("# one\n\n# two"), "two"),
+        (report().replace("## Gaps", "# late\n\n## Gaps"), "late"),
+        (report().replace("## Gaps", "## "), "Prices outside the EU"),
+        (report().replace("## Gaps", "##"), "Prices outside the EU"),
+        (f"{MARKER}\n# t\n```prometheus-odd\nwhat it holds\n```\n", "what it holds"),
+    ],
+)
+def test_nothing_that_breaks_a_rule_is_lost(text: str, lost: str) -> None:
+    assert not read_report(text).is_valid
+    assert lost in kept(text)
+
+
+def test_a_block_that_cannot_be_read_is_kept_with_line_and_rule() -> None:
+    text = report(Numbers=fence("metrics", METRICS[:1]))
+    found = read_report(text).report
+    assert found is not None
+    (part,) = (part for section in found.sections for part in section.parts if isinstance(part, Broken))
+    assert (part.name, part.rule, part.line) == ("prometheus-metrics", "metrics-count", only(text).line)
+    assert json.loads(part.source) == METRICS[:1]
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [("# #1 in Europe", "#1 in Europe"), ("# Heat pumps ##", "Heat pumps"), ("Heat pumps\n===", "Heat pumps")],
+)
+def test_a_title_is_the_text_of_its_heading(heading: str, title: str) -> None:
+    assert whole(report(heading)).title == title
+
+
+def test_a_heading_may_be_closed_with_number_signs() -> None:
+    whole(report().replace("## Summary", "## Summary ##"))
+
+
+@pytest.mark.parametrize(
+    ("language", "meant"),
+    [
+        ("chart", "prometheus-chart"),
+        ("Prometheus-chart", "prometheus-chart"),
+        ("promethues-chart", "prometheus-chart"),
+        ("charts", "prometheus-chart"),
+        ("sources", "prometheus-sources"),
+    ],
+)
+def test_a_fence_that_was_meant_to_be_a_block_is_asked_about(language: str, meant: str) -> None:
+    reading = read_report(report(Gaps=f"```{language}\n{json.dumps(BARS)}\n```"))
+    (problem,) = reading.problems
+    assert (problem.rule, problem.severity) == ("block-name", "warning")
+    assert meant in problem.message
+
+
+@pytest.mark.parametrize("code", ["json\n[1]", "chart\nno JSON", "\n{}", "python\n[]", f"{'chart' * 20}\n[]"])
+def test_other_code_is_just_code(code: str) -> None:
+    assert read_report(report(Gaps=f"```{code}\n```")).problems == ()
+
+
+def test_only_problems_of_the_report_are_told_of_link_definitions() -> None:
+    whole(f"[a]: https://example.org/a\n\n{report(Gaps='See [b].' + chr(10) * 2 + '[b]: https://example.org/b')}")
+
+
+def test_a_number_of_any_length_is_read_or_told() -> None:
+    digits = "9" * 5000
+    text = json.dumps(BARS).replace("620", digits)
+    assert only(report(Numbers=fence("chart", text))).rule == "shape"
+
+
+@pytest.mark.parametrize(("label", "value", "note"), RUN_COST_TILES)
+def test_a_tile_about_the_run_is_told_from_one_about_the_world(label: str, value: str, note: str) -> None:
+    assert is_about_run_cost(Tile(label, value, note or None)) is RUN_COST_TILES[label, value, note]
+
+
+def test_very_many_headings_and_brackets_are_read_without_looking_at_each_twice() -> None:
+    steps = 0
+
+    def count(_: object, event: str, __: object) -> None:
+        nonlocal steps
+        steps += event == "call"
+
+    def work(text: str) -> int:
+        nonlocal steps
+        steps = 0
+        sys.setprofile(count)
+        try:
+            read_report(text)
+        finally:
+            sys.setprofile(None)
+        return steps
+
+    for piece in ("## a\n", "![", "[a]("):
+        few, many = work(report(Gaps=piece * 400)), work(report(Gaps=piece * 1600))
+        assert many < 5 * few + 2000, piece

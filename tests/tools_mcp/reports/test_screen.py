@@ -33,6 +33,9 @@ def crowded() -> str:
     numbers = (
         fence("metrics", [METRICS[0] | {"label": LONG, "value": "€ 1,234,567,890.12", "note": LONG}] * 6),
         bars((LONG, 987_654_321.5), ("Wasserversorgungsanlagenbetriebe", 12.25), ("loss", -456_789_012.75)),
+        bars(("W" * 120, 3), ("用" * 120, 2), ("WWWW MMMM " * 12, 1)),
+        line(["W" * 40, "用" * 40, "@" * 40], [1, 3e-12, -1]),
+        fence("chart", {"type": "pie", "title": LONG * 3}),
         bars(*((f"Country number {number}", 100 - number * 7) for number in range(30))),
         line([f"{year}-{month:02}" for year in (2023, 2024, 2025) for month in range(1, 13)], [0.5] * 35 + [1e9]),
         line([LONG, LONG, LONG], [-1e14, 0, 1e14]),
@@ -53,7 +56,7 @@ def crowded() -> str:
 
 
 REPORTS = {"usual": report(), "crowded": crowded()}
-CHARTS = {"usual": len([BARS, LINE]), "crowded": 5}
+CHARTS = {"usual": len([BARS, LINE]), "crowded": 7}
 assert COMPARE  # the usual report has one of every block
 
 

@@ -67,7 +67,10 @@ def test_a_file_that_is_no_report_any_more_is_told(folder: ReportFolder) -> None
         folder.whole(saved.id)
 
 
-GOOD = b'{"id": "ID", "title": "t", "summary": [], "scope": "global", "saved_at_ms": 1, "sources_seen": null, "memory_id": null}'
+GOOD = (
+    b'{"id": "ID", "title": "t", "summary": [], "scope": "global", "saved_at_ms": 1,'
+    b' "sources_seen": null, "memory_id": null}'
+)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +101,7 @@ def test_damaged_facts_about_a_report_hide_it_and_nothing_else(folder: ReportFol
 
 def test_a_report_in_another_encoding_is_told(folder: ReportFolder) -> None:
     _, saved = folder.save(read(), "global", None)
-    (folder.root / f"{saved.id}.md").write_bytes(report("# Gr\u00fcn").encode("latin-1"))
+    (folder.root / f"{saved.id}.md").write_bytes(report("# Gr\u00fcn").encode("latin-1", "replace"))
     with pytest.raises(NotFoundError, match="is no UTF-8 text; save it anew"):
         folder.whole(saved.id)
 
