@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import zipfile
 from pathlib import Path
@@ -11,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from memory_mcp.__main__ import COMMANDS, main
+from memory_mcp.errors import InvalidArgumentError
 from memory_mcp.model import Origin, Status, Trust
 from memory_mcp.storage.sqlite import FILE_NAME
+from memory_mcp.transfer import to_disk
 from tests.memory_mcp.world import content, opened
 
 WEB = Origin("claude-ai", Trust.WEB)
@@ -123,6 +126,26 @@ def test_an_export_that_cannot_be_written_says_why_and_leaves_nothing(typed: Typ
     assert "name a folder or a .zip file" in typed("export", "--format", "markdown", status=1)
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["x"]
     assert bodies(typed)  # the store was closed in order
+
+
+@pytest.mark.parametrize("name", ["all.zip", "all.jsonl"])
+def test_an_export_to_a_disk_that_fills_says_so_and_keeps_the_last_one(tmp_path: Path, name: str) -> None:
+    (tmp_path / "memory").mkdir()
+    with opened(tmp_path / "memory") as world:
+        world.remember("Bo leads.")
+        memories = world.all()
+    path = tmp_path / name
+    path.write_bytes(b"the last backup")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))  # like a full disk: a part is written, then nothing
+    try:
+        with pytest.raises(InvalidArgumentError, match=r"The export cannot be written to .*: file too large"):
+            to_disk.write(memories, str(path), None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert path.read_bytes() == b"the last backup"
+    assert sorted(one.name for one in tmp_path.iterdir()) == [name, "memory"]
 
 
 def test_origins_are_listed_with_what_became_of_their_memories(typed: Typed) -> None:

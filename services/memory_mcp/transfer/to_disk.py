@@ -41,7 +41,7 @@ def write(memories: Iterable[Memory], path: str | None, format_name: str | None)
             _replace(target, lambda file: _write_lines(file, counted))
         elif target.suffix.lower() == ".zip":
             data = giving_out.zipped(giving_out.markdown_files(counted))
-            _replace(target, lambda file: os.write(file, data))
+            _replace(target, lambda file: _write_bytes(file, data))
         else:
             _fill(target, counted)
     except OSError as error:
@@ -65,6 +65,12 @@ def _counting(memories: Iterable[Memory], counts: Counter[Status]) -> Iterator[M
 def _write_lines(descriptor: int, memories: Iterable[Memory]) -> None:
     with os.fdopen(os.dup(descriptor), "w", encoding="utf-8", newline="") as file:
         file.writelines(giving_out.jsonl(memories))
+
+
+def _write_bytes(descriptor: int, data: bytes) -> None:
+    """Writes all of it: `os.write` alone may write a part and say so, as it does on a disk that fills."""
+    with os.fdopen(os.dup(descriptor), "wb") as file:
+        file.write(data)
 
 
 def _replace(target: Path, fill: Callable[[int], object]) -> None:
