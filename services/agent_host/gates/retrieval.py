@@ -49,11 +49,10 @@ async def _ask(message: str, history: Sequence[str], calls: CallOptions, events:
     options = replace(calls, kind="gate", turn_id=events.turn_id, emit=events.emit)
     decision = await run_constrained_ai(spec, {"message": _query(message), "history": earlier}, options)
     output = decision.output if isinstance(decision.output, Mapping) else {}
-    if decision.is_models and output.get("decision") == "skip":
-        return GateDecided("skip", "", str(output.get("reason", "")))
-    told = str(output.get("query", "")).strip() if decision.is_models else ""
-    reason = str(output.get("reason", "")) if decision.is_models else decision.reason
-    return GateDecided("retrieve", told or _query(message), reason)
+    reason = str(output.get("reason", "")) or decision.reason
+    if output.get("decision") == "skip":  # the spec's default retrieves: only a model says this
+        return GateDecided("skip", "", reason)
+    return GateDecided("retrieve", str(output.get("query", "")).strip() or _query(message), reason)
 
 
 def _query(message: str) -> str:
