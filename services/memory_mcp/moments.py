@@ -15,6 +15,9 @@ _MONTHS = (
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DATE_CHARACTERS = 10
+FIRST_MS = -62_135_510_400_000
+LAST_MS = 253_402_214_399_999
+"""From the second day of the year 1 to the last but one of the year 9999, UTC: times that every zone can show."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,15 @@ def parse_moment(name: str, text: str | None, zone: ZoneInfo) -> Moment | None:
 
 
 def shown(at_ms: int, zone: ZoneInfo) -> str:
-    """Returns a time in the configured zone as RFC 3339 with its offset, to the second."""
-    return (_EPOCH + timedelta(milliseconds=at_ms)).astimezone(zone).isoformat(timespec="seconds")
+    """Returns a time in the configured zone as RFC 3339 with its offset, to the second.
+
+    One before `FIRST_MS` or after `LAST_MS`, which an older store may hold, is shown as that.
+    """
+    return (
+        (_EPOCH + timedelta(milliseconds=max(FIRST_MS, min(at_ms, LAST_MS))))
+        .astimezone(zone)
+        .isoformat(timespec="seconds")
+    )
 
 
 def date_words(text: str) -> str:

@@ -53,6 +53,12 @@ def test_a_time_is_shown_in_the_configured_zone_with_its_offset() -> None:
     assert shown(NOON_UTC_MS + 999, BERLIN) == "2026-05-08T14:00:00+02:00"
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin", "Pacific/Kiritimati", "Etc/GMT+12"])
+@pytest.mark.parametrize("at_ms", [-253_402_300_799_999, 253_402_300_799_999, -62_135_596_800_000, 10**30, -(10**30)])
+def test_a_time_that_no_calendar_has_is_shown_as_the_first_or_last(zone: str, at_ms: int) -> None:
+    assert shown(at_ms, ZoneInfo(zone))[:4] in {"0001", "9999"}
+
+
 def test_a_day_is_found_by_its_words() -> None:
     words = "Friday 8 May 2026 2026-05-08"
 

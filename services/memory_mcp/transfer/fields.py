@@ -13,13 +13,12 @@ from typing import Any
 from memory_mcp import intake
 from memory_mcp.errors import InvalidArgumentError
 from memory_mcp.model import UNTRUSTED, Content, Memory, Origin, Trust
-from memory_mcp.moments import Moment
+from memory_mcp.moments import FIRST_MS, LAST_MS, Moment
 from memory_mcp.normal_form import body_hash
 from memory_mcp.scopes import parse_scope
 from memory_mcp.transfer.items import Kept, Manner
 
 _HASH_CHARACTERS = 64
-_LATEST_MS = 253_402_300_799_999
 
 
 def fields_of(memory: Memory) -> dict[str, Any]:
@@ -135,7 +134,7 @@ def _ms(fields: Mapping[str, Any], name: str) -> int | None:
     value = fields.get(name)
     if value is None:
         return None
-    if type(value) is not int or not 0 <= abs(value) <= _LATEST_MS:
+    if type(value) is not int or not FIRST_MS <= value <= LAST_MS:
         raise InvalidArgumentError(f"Its {name} is no whole number that is possible there.")
     return value
 

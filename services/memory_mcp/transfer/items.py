@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from memory_mcp import intake
 from memory_mcp.errors import InvalidArgumentError
 from memory_mcp.model import Content, Origin, Trust
-from memory_mcp.moments import parse_moment, shown
+from memory_mcp.moments import FIRST_MS, LAST_MS, parse_moment, shown
 from memory_mcp.scopes import Scope
 
 MAX_ITEMS = 200_000
@@ -175,7 +175,10 @@ class Collector:
 
 
 def at_ms(time: object, zone: ZoneInfo) -> int | None:
-    """Returns another program's time in ms since 1970 UTC: a number of seconds or milliseconds, or a text; or none."""
+    """Returns another program's time in ms since 1970 UTC: a number of seconds or milliseconds, or a text; or none.
+
+    There is none for what only stands for no time, such as the first moment of the year 1.
+    """
     if isinstance(time, bool) or time is None:
         return None
     if isinstance(time, int | float):
@@ -187,7 +190,7 @@ def at_ms(time: object, zone: ZoneInfo) -> int | None:
         moment = parse_moment("time", text, zone)
     except InvalidArgumentError:
         return None
-    return moment.at_ms if moment else None
+    return moment.at_ms if moment and FIRST_MS <= moment.at_ms <= LAST_MS else None
 
 
 def _moment_text(time: object, zone: ZoneInfo) -> str | None:

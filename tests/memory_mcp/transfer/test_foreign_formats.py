@@ -365,6 +365,13 @@ def test_a_time_in_the_future_is_taken_as_now(world: World) -> None:
     assert world.all()[0].created_at_ms < 1_800_000_000_000
 
 
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", 10**30, -1])
+def test_a_time_that_stands_for_none_is_left_out(world: World, time: object) -> None:
+    world.take_in(json.dumps([{"memory": "fine", "created_at": time}]))
+
+    assert 1_790_000_000_000 <= world.all()[0].created_at_ms < 1_800_000_000_000
+
+
 @pytest.mark.parametrize("text", ["{}", "[]", '{"a": 1}', "[[[[", "[" * 100_000, '{"results": []}', "[1, 2]", "null{"])
 def test_what_is_no_export_is_refused_in_one_sentence(world: World, text: str) -> None:
     with pytest.raises(InvalidArgumentError, match=r"cannot be told from what is in it|Nothing in it can be imported"):

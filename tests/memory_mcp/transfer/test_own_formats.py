@@ -148,6 +148,8 @@ def test_a_bad_line_is_left_out_with_its_reason_and_the_others_come_in(world: Wo
         {**row, "body": ""},
         {**row, "created_at_ms": "yesterday"},
         {**row, "created_at_ms": None},
+        {**row, "created_at_ms": -253_402_300_799_999},
+        {**row, "created_at_ms": 253_402_300_799_999},
         {**row, "trust": "friend"},
         {**row, "tags": "a"},
         {**row, "position": 3},
@@ -161,7 +163,7 @@ def test_a_bad_line_is_left_out_with_its_reason_and_the_others_come_in(world: Wo
     done = world.take_in("\n".join(lines))
 
     assert done.new == [row["id"]]
-    assert [one.where for one in done.skipped] == [f"content.json line {number}" for number in range(2, 14)]
+    assert [one.where for one in done.skipped] == [f"content.json line {number}" for number in range(2, 16)]
     assert all(one.reason.endswith(".") for one in done.skipped)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import io
 import json
+import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,11 @@ from fastmcp import Client as FastClient
 from mcp import MCPError
 
 from memory_mcp.app import build
+from memory_mcp.storage.sqlite import FILE_NAME
 from memory_mcp.transfer import service
 from service_runtime.settings import load_settings
 from tests.memory_mcp.serving import PATIENCE_S, TOKEN, WHO, Forked, call, here, refused, said
+from tests.memory_mcp.world import opened
 
 
 async def test_a_text_is_imported_and_a_second_time_known(tmp_path: Path) -> None:
@@ -36,6 +40,21 @@ async def test_a_dry_run_says_that_it_was_one(tmp_path: Path) -> None:
         told = await said(client, "memory_import", content="- Bo leads", dry_run=True)
         assert told == "Would be imported as memory-md: 1 new, 0 updated, 0 known already."
         assert (await call(client, "memory_list"))["entries"] == []
+
+
+async def test_a_time_of_a_store_that_no_calendar_has_makes_no_answer_fail(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    with opened(tmp_path / "memory") as world:
+        memory = world.stored("Bo leads.")
+    with closing(sqlite3.connect(tmp_path / "memory" / FILE_NAME)) as connection, connection:
+        connection.execute("UPDATE memory SET created_at_ms = 253402300799999")
+    async with here(tmp_path) as client:
+        (listed,) = (await call(client, "memory_list"))["entries"]
+        (found,) = (await call(client, "memory_search", query="who leads"))["entries"]
+        whole = (await call(client, "memory_get", id=memory.id))["memory"]
+        assert "Bo leads." in (await call(client, "memory_recall", query="who leads"))["block"]
+
+    assert {one["created_at"][:10] for one in (listed, found, whole)} == {"9999-12-31"}
 
 
 async def test_an_export_is_a_link_that_can_be_read_and_imported_elsewhere(tmp_path: Path) -> None:
