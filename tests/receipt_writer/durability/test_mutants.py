@@ -28,6 +28,8 @@ from tests.receipt_writer.durability.replays import Choice, Judged, Recorded, ju
 from tests.receipt_writer.durability.sweep import Case, calls_of, fault_of, pasts
 from tests.receipt_writer.parts import Clock, chain_file, decision
 
+pytestmark = pytest.mark.durability
+
 ENOUGH = 5
 """So many bad states show that a check catches a mutant."""
 
