@@ -177,6 +177,7 @@ class Host:
         self._resources.push_async_callback(provider.close)
 
         from agent_host.constrained.specs import reply_drafter
+        from agent_host.providers.pricing import has_price
         from agent_host.receipts.log import ReceiptLog
         from agent_host.receipts.openings import OpeningStore
         from agent_host.receipts.spool import Spool
@@ -189,7 +190,7 @@ class Host:
         self._resources.callback(openings.close)
         receipts = ReceiptLog(link.client, Spool(folder / "spool.jsonl"), openings, link.ensure)
         zone = settings.zone()
-        usage = open_usage(settings)
+        usage, who = open_usage(settings), provider.identity
         retrieval, after_turn = self._open_memory(MemorySeams(provider, cost, tools, receipts, traces, usage))
         return TurnParts(
             provider=provider,
@@ -206,7 +207,7 @@ class Host:
             max_tokens=told.max_tokens,
             retrieval=retrieval,
             after_turn=after_turn,
-            budget=Budget(self._limits, usage.spent_today_micro_usd),
+            budget=Budget(self._limits, usage.spent_today_micro_usd, None if has_price(who) else who.model),
             meter=usage.add,
             skills=SkillFolder((SHIPPED, settings.home.path / "skills")),
         )

@@ -45,10 +45,14 @@ def limits(settings: Settings) -> Limits:
 
 @dataclass
 class Budget:
-    """The limits of a host, and what was spent today; it says once that calls without a price do not count."""
+    """The limits of a host, and what was spent today.
+
+    Whoever set a limit hears once that it cannot hold for `unpriced_model`, the host's own when it has no price.
+    """
 
     limits: Limits
     spent_today_micro_usd: Callable[[], int] = lambda: 0
+    unpriced_model: str | None = None
     _said: bool = field(default=False, init=False)
 
     def check(self, events: Sequence[TurnEvent], emit: Emit) -> None:
@@ -59,15 +63,21 @@ class Budget:
         """
         calls = [event for event in events if isinstance(event, ModelCalled)]
         unpriced = [call for call in calls if call.cost_micro_usd is None]
-        if unpriced and self.limits.asked_for and not self._said:
+        if self.unpriced_model and self.limits.asked_for and not self._said:
             self._said = True
-            emit(Notice(f"No price is known for {unpriced[0].identity.model}: its calls count towards no budget."))
-        turn_limit, day_limit = self.limits.turn_micro_usd, self.limits.day_micro_usd
+            emit(Notice(f"No price is known for {self.unpriced_model}: its calls count towards no budget."))
+        turn_limit = self.limits.turn_micro_usd
         spent = sum(call.cost_micro_usd or 0 for call in calls)
         if turn_limit is not None and spent > turn_limit:
             raise BudgetSpentError(_sentence("this turn", TURN, spent, turn_limit, len(unpriced)))
-        if day_limit is not None and (today := self.spent_today_micro_usd()) > day_limit:
-            raise BudgetSpentError(_sentence("today", DAY, today, day_limit, len(unpriced)))
+        if self.day_is_spent():
+            today = self.spent_today_micro_usd()
+            raise BudgetSpentError(_sentence("today", DAY, today, self.limits.day_micro_usd or 0, len(unpriced)))
+
+    def day_is_spent(self) -> bool:
+        """Tells whether today has cost more than a day may, so that what can wait for tomorrow should."""
+        limit = self.limits.day_micro_usd
+        return limit is not None and self.spent_today_micro_usd() > limit
 
 
 @dataclass(frozen=True)

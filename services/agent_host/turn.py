@@ -77,7 +77,8 @@ async def run_turn(text: str, session: Session, gateway: str, parts: TurnParts, 
     stored = with_note(reply.text, tool_note(events.kept))
     meta = turn_meta(events.kept, reply.text)
     parts.chat_log.store(session.session_id, turn_id, gateway, (text, stored), at_ms=parts.now_ms(), meta=meta)
-    parts.after_turn(turn_id)
+    if not parts.budget.day_is_spent():
+        parts.after_turn(turn_id)
     return TurnResult(reply.text, outcome, receipt, status)
 
 

@@ -59,12 +59,11 @@ def test_a_day_that_passes_its_budget_stops_before_the_first_call() -> None:
         budget.check([], _nobody)
 
 
-@pytest.mark.parametrize(("asked_for", "notices"), [(True, 1), (False, 0)])
+@pytest.mark.parametrize(("asked_for", "model", "notices"), [(True, "qwen3", 1), (False, "qwen3", 0), (True, None, 0)])
 def test_calls_without_a_price_do_not_count_and_whoever_set_a_budget_hears_it_once(
-    asked_for: bool,
-    notices: int,
+    asked_for: bool, model: str | None, notices: int
 ) -> None:
-    budget = Budget(Limits(1, 1, asked_for=asked_for))
+    budget = Budget(Limits(1, 1, asked_for=asked_for), unpriced_model=model)
     events: list[TurnEvent] = []
     for _ in range(3):
         budget.check([called(None)], events.append)

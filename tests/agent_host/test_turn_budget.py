@@ -54,6 +54,17 @@ async def test_a_day_over_its_budget_asks_no_model_at_all_and_the_next_session_s
     assert answered.reply == "hello"
 
 
+async def test_what_can_wait_is_not_begun_on_a_day_whose_budget_is_spent(tmp_path: Path) -> None:
+    room, begun = Room(tmp_path), list[str]()
+    for spent in (5, 6):
+        budget = Budget(Limits(None, 5, asked_for=True), lambda spent=spent: spent)  # type: ignore[misc]
+        parts = replace(room.parts(ScriptedProvider(says("hi"))), budget=budget, after_turn=begun.append)
+        await run_turn("hello", room.session, "cli", parts, room.events.append)
+    room.close()
+
+    assert len(begun) == 1
+
+
 async def test_each_model_call_of_a_turn_leaves_one_row_with_the_turns_id(tmp_path: Path) -> None:
     room = Room(tmp_path)
 

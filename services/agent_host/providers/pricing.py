@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agent_host.providers.protocol import Usage
+from agent_host.providers.protocol import Identity, Usage
 
 PRICES_READ_ON = "2026-11-10"
 OPENAI_PRICES_READ_ON = "2026-11-30"
@@ -120,6 +120,11 @@ def price_of(provider: str, model: str) -> Price | None:
         return _FREE
     table = _TABLES.get(provider, {})
     return table.get(model) or table.get(_DATED.sub("", model))
+
+
+def has_price(who: Identity) -> bool:
+    """Tells whether the calls of a model can be priced, but for prompts longer than its rates are known for."""
+    return price_of(who.provider, who.model) is not None
 
 
 def cost_micro_usd(provider: str, model: str, usage: Usage) -> int | None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_host.providers.pricing import cost_micro_usd, price_of
-from agent_host.providers.protocol import Usage
+from agent_host.providers.pricing import cost_micro_usd, has_price, price_of
+from agent_host.providers.protocol import Identity, Usage
 
 TOKENS = st.integers(min_value=0, max_value=2_000_000)
 USAGES = st.builds(
@@ -58,6 +58,11 @@ def test_openais_models_are_priced_when_openai_itself_answers() -> None:
 def test_a_long_prompt_whose_rates_are_not_known_has_no_price() -> None:
     assert cost_micro_usd("openai", "gpt-6-astra", Usage(272_000)) == 2_720_000
     assert cost_micro_usd("openai", "gpt-6-astra", Usage(272_001)) is None
+
+
+def test_whether_a_model_has_a_price_is_told_by_who_answers() -> None:
+    assert has_price(Identity("openai", "gpt-6-luna", "x"))
+    assert not has_price(Identity("openai-compatible", "gpt-6-luna", "x"))
 
 
 def test_what_a_router_marks_as_free_costs_nothing() -> None:
