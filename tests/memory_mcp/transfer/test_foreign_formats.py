@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -370,6 +371,36 @@ def test_a_time_that_stands_for_none_is_left_out(world: World, time: object) -> 
     world.take_in(json.dumps([{"memory": "fine", "created_at": time}]))
 
     assert 1_790_000_000_000 <= world.all()[0].created_at_ms < 1_800_000_000_000
+
+
+@pytest.mark.parametrize("name", ["memory-md", "basic-memory", "markdown"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!--" * 20_000,
+        "<!--\n" * 20_000,
+        "<!---->" * 20_000,
+        "- " + " " * 100_000 + "[[",
+        "- [[a]]" + " " * 100_000 + "(",
+        "# a" + " " * 100_000 + "b",
+        "# " + "# " * 50_000 + "b",
+        "- [" + "](" * 50_000,
+    ],
+)
+def test_no_text_takes_the_square_of_its_length_to_read(name: str, text: str) -> None:
+    manner = Manner(ZONE, parse_scope(None))
+    before_s = time.process_time()
+    with contextlib.suppress(InvalidArgumentError):
+        READERS[name](bundle_of_text(text), manner)
+
+    assert time.process_time() - before_s < 3  # of this process; the square took 7 to 26 s and more
+
+
+def test_a_heading_keeps_what_belongs_to_it_and_loses_what_closes_it(world: World) -> None:
+    world.take_in("# C#\n- has generics\n\n## Trams ##\n- are blue\n\n# Memory #\n- Bo leads\n\n# ##\n- Mia reads")
+
+    subjects = {memory.content.body: memory.content.subject for memory in world.all()}
+    assert subjects == {"has generics": "C#", "are blue": "Trams", "Bo leads": None, "Mia reads": None}
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", '{"a": 1}', "[[[[", "[" * 100_000, '{"results": []}', "[1, 2]", "null{"])

@@ -21,7 +21,8 @@ NAME = "basic-memory"
 
 _OBSERVATION = re.compile(r"[-*]\s+\[(?P<category>[^\[\]()]+)\]\s+(?P<text>\S.*)")
 _TASK = {"x", "X", " ", "-"}
-_RELATION = re.compile(r"[-*]\s+(?P<how>[^\[\n]*?)\s*\[\[(?P<other>[^\]\n]+)\]\](?:\s*\((?P<context>.*)\))?\s*")
+_RELATION = re.compile(r"[-*]\s+(?P<how>[^\[\s][^\[]*)?\[\[(?P<other>[^\]]+)\]\](?:\s*\((?P<context>.*)\))?")
+"""Of a line without white space around it; no two parts that repeat can take the same character, so it is linear."""
 _TAG = re.compile(r"(?<!\S)#([\w/-]+)")
 _SECTION = re.compile(r"#{1,6}\s+(?:observations|relations)\s*", re.IGNORECASE)
 
@@ -67,7 +68,7 @@ def _note(found: Collector, name: str, document: front_matter.Document) -> None:
             marks = [observation["category"], *_TAG.findall(observation["text"]), *own_tags]
             found.add(where, body, subject=title, tags=marks, created_at=created_at)
         elif relation:
-            how = (relation["how"] or "relates to").replace("_", " ")
+            how = (relation["how"] or "relates to").strip().replace("_", " ")
             context = f" ({relation['context']})" if relation["context"] else ""
             body = f"{title} {how} {relation['other']}{context}"
             found.add(where, body, subject=title, tags=["relation", *own_tags], created_at=created_at)

@@ -27,7 +27,7 @@ OWN = "markdown"
 ENDINGS = (".md", ".markdown", ".txt")
 
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(.*)")
-_HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*\s*\Z")
+_HEADING = re.compile(r"#{1,6}\s+(.*)")
 _LINK_LINE = re.compile(r"\[[^\]]*\]\(([^)\s]+\.md)\)(?:\s*[\u2013\u2014:-]+\s*(.*))?\Z", re.DOTALL)
 _DATE = r"(\d{4}-\d\d-\d\d)"
 _DATED = re.compile(rf"(?:\[{_DATE}\]\s*[-\u2013\u2014:]?|{_DATE}\s*[:\u2013\u2014])\s+(.+)", re.DOTALL)
@@ -161,9 +161,16 @@ def _pieces(text: str) -> Iterator[_Piece]:
             lines = []
         fenced ^= fence
         if above:
-            heading = None if above[1].strip().lower() in _TITLES else above[1].strip()
+            heading = _heading(above[1].strip())
         elif line.strip() or (fenced and lines):
             start = start if lines else number
             lines.append(bullet[1] if bullet else line.rstrip())
     if lines:
         yield _Piece(start, heading, "\n".join(lines).strip())
+
+
+def _heading(text: str) -> str | None:
+    """Returns a heading without the `#` that may close it after a space; none for one that says nothing."""
+    opened = text.rstrip("#")
+    title = opened.rstrip() if not opened or opened[-1].isspace() else text
+    return title if title and title.lower() not in _TITLES else None
