@@ -37,6 +37,7 @@ class ServerConnection:
         self._last_failure: str | None = None
         self._link = None if lazy and pin.known else self._connect()
         self._first = self._link
+        self._looked_at: Link | None = None
 
     @property
     def tools(self) -> Mapping[str, RemoteTool]:
@@ -62,6 +63,12 @@ class ServerConnection:
         """Waits until the first connection is made or has failed, if one was begun; later ones wait for calls only."""
         if self._first is not None:
             await self._first.wait_settled()
+
+    def look_again(self) -> None:
+        """Begins to list a stranger's tools again, for the next turn; this product's own change with its version."""
+        if self._link is not None and self._link is self._looked_at and not self.config.builtin:
+            self._link.look_again()
+        self._looked_at = self._link  # what has just been connected has just been listed
 
     def retry_if_failed(self) -> None:
         """Tries a server again that could not be connected a while ago, without anybody waiting for it."""

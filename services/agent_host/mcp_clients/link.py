@@ -107,6 +107,11 @@ class Link:
             if self._ended and not self._calls:
                 self._leave.set()
 
+    def look_again(self) -> None:
+        """Begins to list the tools again; not every server says when they change."""
+        if self.opened:
+            self._relisted.set()
+
     def retire(self) -> None:
         """Takes no more calls; the connection is left once the calls under way are done."""
         self._ended = True
@@ -175,7 +180,7 @@ class Link:
             self._too_slow()
 
     async def _stay(self, client: Client) -> None:
-        """Waits to be told to leave; lists the tools anew whenever the server says that they changed."""
+        """Waits to be told to leave; lists the tools again when the server says that they changed, or when asked to."""
         from agent_host.mcp_clients import sdk
 
         leaving = asyncio.ensure_future(self._leave.wait())
@@ -186,7 +191,7 @@ class Link:
                 changed.cancel()
                 if self._relisted.is_set() and not leaving.done():
                     self._relisted.clear()
-                    self.tools = await sdk.list_tools(client)
+                    self.tools = await sdk.list_again(client) or self.tools
         finally:
             leaving.cancel()
 

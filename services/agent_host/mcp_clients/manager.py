@@ -110,6 +110,7 @@ class McpToolBox:
         for connection in connections:
             connection.pin.refresh()
             connection.retry_if_failed()
+            connection.look_again()
             await self._settle_change(connection)
         self._name_tools(connections)
         self._record_soon()

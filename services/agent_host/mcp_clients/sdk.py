@@ -49,6 +49,7 @@ _ASKS_BACK: Final = "it asks this host for more (a form, a model's answer or fol
 _SDK_UNREAD_WORDS: Final = "Failed to parse "
 _WRITE_MARGIN_S: Final = 5.0
 _PAGES: Final = 100
+_LIST_AGAIN_S: Final = 10.0
 
 
 def open_client(
@@ -92,6 +93,16 @@ async def list_tools(client: Client) -> tuple[RemoteTool, ...]:
         if cursor is None:
             return tuple(tools)
     raise MCPError(INVALID_REQUEST, f"its list of tools has more than {_PAGES} pages")
+
+
+async def list_again(client: Client) -> tuple[RemoteTool, ...] | None:
+    """Returns the server's tools as it lists them now, None when it does not within a few seconds."""
+    with anyio.move_on_after(_LIST_AGAIN_S):
+        try:
+            return await list_tools(client)
+        except MCPError as error:
+            logging.getLogger("mcp").warning("the tools cannot be listed again: %s", one_line(error.message))
+    return None
 
 
 async def call_tool(

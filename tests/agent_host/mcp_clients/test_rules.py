@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -19,6 +20,7 @@ from agent_host.mcp_clients.pinning import ManifestFolder, ManifestVersion
 from agent_host.mcp_clients.server_config import ServerConfig
 from agent_host.mcp_clients.standing import StandingPermissions
 from tests.agent_host.mcp_clients.processes import RawServer
+from tests.agent_host.mcp_clients.servers import asking
 from tests.fakes.approver import ScriptedApprover
 
 NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
@@ -250,6 +252,28 @@ async def test_a_server_that_says_that_its_tools_changed_is_asked_for_them_anew(
         names = await _names(box)
     assert "raw_newcomer" not in names
     assert len(names) == 3
+
+
+async def test_a_server_that_changes_its_tools_and_says_nothing_is_found_out_at_the_next_turns(room: Room) -> None:
+    async with room.box("no") as box:
+        await box.specs()
+        room.lists(ECHO, BENT, ANNOUNCE)
+        while not room.approver.questions:
+            await asyncio.sleep(0.01)
+            await box.specs()
+        names = await _names(box)
+    assert room.approver.questions == [ToolsQuestion("raw", "changed: write")]
+    assert names == ["raw_announce", "raw_get-echo"]
+
+
+async def test_what_a_server_asks_back_is_told_plainly() -> None:
+    config = ServerConfig("asking", command=sys.executable, args=(asking.__file__,))
+    box = McpToolBox([config], "0.1.0")
+    for tool in ("book", "more"):
+        outcome = await box.call(f"asking_{tool}", {}, {})
+        assert outcome.is_error
+        assert outcome.content.startswith(f"asking refused {tool}: it asks this host for more")
+    await box.close()
 
 
 async def test_an_answer_that_is_too_long_is_cut_and_says_so(tmp_path: Path) -> None:
