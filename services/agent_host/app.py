@@ -25,7 +25,7 @@ from agent_host.errors import UsageError
 from agent_host.home_lock import HomeLock
 from agent_host.identifiers import new_session_id
 from agent_host.mcp_clients.config import merged, read_servers
-from agent_host.memory_settings import SlotMode, memory_settings
+from agent_host.memory_settings import memory_settings
 from agent_host.session import Session
 from agent_host.settings import HostSettings, host_settings, require_key, writer_token
 from agent_host.soul import read_soul
@@ -37,7 +37,6 @@ from service_runtime.settings import Settings
 if TYPE_CHECKING:
     from agent_host.constrained.options import CallOptions
     from agent_host.constrained.store import CallStore
-    from agent_host.gates.remembering import Retrieval
     from agent_host.mcp_clients.approval import Approver
     from agent_host.mcp_clients.ledger import ManifestLedger
     from agent_host.mcp_clients.protocol import ToolBox
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from agent_host.memory_overview import MemoryOverview
     from agent_host.providers.protocol import Provider, Usage
     from agent_host.receipts.openings import OpeningStore
-    from agent_host.receipts.protocol import Ledger
     from agent_host.turn import TurnResult
     from agent_host.turn_parts import TurnParts
     from agent_host.writer_link import WriterLink
@@ -176,7 +174,9 @@ class Host:
         provider, cost = await asyncio.to_thread(open_provider, settings, told)
         self._resources.push_async_callback(provider.close)
 
+        from agent_host.constrained.options import CallOptions
         from agent_host.constrained.specs import reply_drafter
+        from agent_host.memory_parts import nothing_after, open_consolidator, open_small_calls, retrieval_of
         from agent_host.providers.pricing import has_price
         from agent_host.receipts.log import ReceiptLog
         from agent_host.receipts.openings import OpeningStore
@@ -188,10 +188,19 @@ class Host:
         traces = settings.home.folder("host/traces")
         openings = OpeningStore(folder / "openings.db")
         self._resources.callback(openings.close)
+        usage, who = open_usage(settings), provider.identity
         receipts = ReceiptLog(link.client, Spool(folder / "spool.jsonl"), openings, link.ensure)
         zone = settings.zone()
-        usage, who = open_usage(settings), provider.identity
-        retrieval, after_turn = self._open_memory(MemorySeams(provider, cost, tools, receipts, traces, usage))
+        small, small_cost = provider, cost
+        if told.small_model != told.model:
+            small, small_cost = open_provider(settings, replace(told, model=told.small_model))
+            self._resources.push_async_callback(small.close)
+        asked = CallOptions(ledger=receipts, provider=small, cost=small_cost, meter=usage.add)
+        calls = open_small_calls(folder, asked, self._resources)
+        consolidating = None
+        if told.provider != "offline":  # rules are no model: the rows stay open until one reads them
+            remembered = self._memory_settings
+            consolidating = open_consolidator(folder, calls, tools, self._resources, told=remembered, zone=zone)
         return TurnParts(
             provider=provider,
             spec=reply_drafter(provider.identity, told.llm_deadline_s * 1000),
@@ -205,79 +214,12 @@ class Host:
             cost=cost,
             max_iterations=told.max_iterations,
             max_tokens=told.max_tokens,
-            retrieval=retrieval,
-            after_turn=after_turn,
+            retrieval=retrieval_of(self._memory_settings, calls),
+            after_turn=consolidating.after_turn if consolidating else nothing_after,
             budget=Budget(self._limits, usage.spent_today_micro_usd, None if has_price(who) else who.model),
             meter=usage.add,
             skills=SkillFolder((SHIPPED, settings.home.path / "skills")),
         )
-
-    def _open_memory(self, seams: MemorySeams) -> tuple[Retrieval, Callable[[str], None]]:
-        """Makes what brings memory into a turn, and what begins the consolidation after one.
-
-        The offline rules are no model: with them nothing is consolidated, and the rows stay open for a model to read.
-        """
-        from agent_host.consolidation.consolidator import ConsolidationParts, Consolidator
-        from agent_host.consolidation.store import ConsolidationStore
-        from agent_host.constrained.options import CallOptions
-        from agent_host.constrained.store import CallStore
-        from agent_host.gates.remembering import Retrieval
-        from agent_host.gates.slots import ModelScorer, ShareScorer, SlotScorer
-
-        settings, told, memory = self._settings, self.host_settings, self._memory_settings
-        folder, zone = settings.home.folder("host"), settings.zone()
-        small, cost = seams.provider, seams.cost
-        if told.small_model != told.model:
-            small, cost = open_provider(settings, replace(told, model=told.small_model))
-            self._resources.push_async_callback(small.close)
-        store = CallStore(folder / "calls.db")
-        self._resources.callback(store.close)
-        calls = CallOptions(ledger=seams.receipts, provider=small, store=store, cost=cost, meter=seams.usage.add)
-        scorers: dict[SlotMode, SlotScorer | None] = {
-            "off": None,
-            "local": ShareScorer(),
-            "model": ModelScorer(calls),
-        }
-        retrieval = Retrieval(
-            mode=memory.retrieval_gate,
-            top_k=memory.retrieval_top_k,
-            calls=calls,
-            scorer=scorers[memory.slot_gate],
-            keep_bp=memory.slot_gate_keep_bp,
-        )
-        if told.provider == "offline":
-            return retrieval, _nothing_after
-        rows = ConsolidationStore(folder / "sessions.db")
-        self._resources.callback(rows.close)
-        consolidator = Consolidator(
-            ConsolidationParts(
-                store=rows,
-                tools=seams.tools,
-                provider=small,
-                calls=calls,
-                every=memory.consolidate_every,
-                traces=seams.traces,
-                now=lambda: datetime.now(zone),
-            )
-        )
-        self._resources.push_async_callback(consolidator.close)
-        return retrieval, consolidator.after_turn
-
-
-def _nothing_after(_: str) -> None:
-    """Begins nothing after a turn."""
-
-
-@dataclass(frozen=True)
-class MemorySeams:
-    """What the gates and the consolidation share with the turn."""
-
-    provider: Provider
-    cost: Callable[[Usage], int | None]
-    tools: ToolBox
-    receipts: Ledger
-    traces: Path
-    usage: UsageFile
 
 
 def _has_failed(parts: asyncio.Future[TurnParts]) -> bool:
