@@ -106,6 +106,36 @@ def test_an_erased_text_leaves_the_mirror_before_the_answer(mirrored: Mirrored) 
         assert not path.is_file() or b"4711" not in path.read_bytes()
 
 
+def _orphans(folder: Path, memory: Memory) -> None:
+    """What a writer leaves that is killed between writing and renaming, and files that are not ours."""
+    (folder / "memory").mkdir(exist_ok=True)
+    for path in (f"memory/.{memory.id}.md.x1y2z3_4.tmp", ".MEMORY.md.abcdefgh.tmp", ".MEMORY.current.md.abcdefgh.tmp"):
+        (folder / path).write_text("The code is 4711.")
+    (folder / ".notes.md.abcdefgh.tmp").write_text("mine")
+
+
+def test_an_erased_text_leaves_the_files_of_killed_writers_too(mirrored: Mirrored) -> None:
+    memory = mirrored.stored("The code is 4711.")
+    _orphans(mirrored.folder, memory)
+
+    assert mirrored.memory.forget(memory.id, ORIGIN, hard=True).remains == ()
+    for path in mirrored.folder.rglob("*"):
+        assert not path.is_file() or b"4711" not in path.read_bytes()
+    assert (mirrored.folder / ".notes.md.abcdefgh.tmp").read_text() == "mine"
+
+
+def test_what_a_killed_writer_left_is_removed_at_the_next_start(tmp_path: Path) -> None:
+    with Mirrored(tmp_path) as world:
+        memory = world.stored("Bo leads.")
+        assert world.shown()
+    _orphans(tmp_path, memory)
+    (tmp_path / ".mirror-open-1-1").touch()
+    with Mirrored(tmp_path, first_id=50) as world:
+        assert world.shown() == [memory.id]
+
+    assert [path.name for path in tmp_path.rglob("*.tmp")] == [".notes.md.abcdefgh.tmp"]
+
+
 def test_the_index_holds_no_more_than_is_read_of_it(mirrored: Mirrored) -> None:
     for number in range(250):
         mirrored.remember(f"Memory {number} {'long ' * 40}")

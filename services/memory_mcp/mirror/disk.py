@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+
+_ORPHAN = re.compile(r"\.(?:MEMORY(?:\.current)?|mem_[0-9a-f]{20})\.md\.[a-z0-9_]{8}\.tmp")
+"""What `replace_all` calls its temporary files, for the files of a mirror."""
+
+
+def remove_orphans(folder: Path) -> None:
+    """Removes the temporary files of writers that were killed; whoever calls it keeps other writers out.
+
+    Raises:
+        OSError: The disk refused.
+    """
+    for entry in os.scandir(folder) if folder.is_dir() else ():
+        if _ORPHAN.fullmatch(entry.name):
+            Path(entry.path).unlink(missing_ok=True)
 
 
 def replace_all(files: Mapping[Path, bytes]) -> None:

@@ -20,7 +20,7 @@ from typing import IO
 
 from memory_mcp.errors import StoreError
 from memory_mcp.mirror import pages
-from memory_mcp.mirror.disk import replace_all
+from memory_mcp.mirror.disk import remove_orphans, replace_all
 from memory_mcp.model import Memory, Status
 from memory_mcp.storage.protocol import MemoryStore, Reader, Searched
 
@@ -68,7 +68,7 @@ class FileMirror:
     def purge(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
         """Removes erased memories from the files now; returns, in words, where their text may remain."""
         with _logged():
-            self._write(set(memory_ids))
+            self._write(set(memory_ids), clean=True)
             left = [name for name in map(pages.file_name, memory_ids) if (self.folder / pages.FOLDER / name).exists()]
             edited = [f"the file {pages.FOLDER}/{name}, which somebody changed by hand" for name in left]
             index = self.folder / pages.INDEX_NAME
@@ -134,9 +134,12 @@ class FileMirror:
                 self._busy, self._failed = False, self._failed or not done
                 self._wake.notify_all()
 
-    def _write(self, ids: set[str] | None) -> None:
-        """Writes the files of some memories, or of all, and the index."""
+    def _write(self, ids: set[str] | None, *, clean: bool = False) -> None:
+        """Writes the files of some memories, or of all, and the index; all or `clean` removes leftovers."""
         with self._writing, _alone(self.folder):
+            if clean or ids is None:
+                remove_orphans(self.folder)
+                remove_orphans(self.folder / pages.FOLDER)
             new: dict[Path, bytes] = {}
             for memory in self._all_memories() if ids is None else self._memories(sorted(ids)):
                 if not isinstance(memory, Memory):

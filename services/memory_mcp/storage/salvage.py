@@ -24,6 +24,7 @@ from memory_mcp.normal_form import body_hash
 from memory_mcp.scopes import GLOBAL, parse_scope
 from memory_mcp.storage.carving import Carved, carve
 from memory_mcp.storage.holding import held_alone, state_of
+from memory_mcp.storage.leftovers import SALVAGING, salvaged_name
 from memory_mcp.storage.sqlite import open_sqlite
 from memory_mcp.transfer.bundle import bundle_at
 from memory_mcp.transfer.fields import kept_of
@@ -59,7 +60,7 @@ def is_good(path: Path) -> bool:
     """
     with held_alone(path):
         pass
-    with tempfile.TemporaryDirectory(prefix=".salvage-", dir=path.parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=SALVAGING, dir=path.parent) as folder:
         copy = Path(folder, path.name)
         for name in (path.name, f"{path.name}-wal"):
             if (source := path.with_name(name)).exists():
@@ -89,7 +90,7 @@ def salvage(path: Path, zone: ZoneInfo, new_id: Callable[[], str], *, dry_run: b
     manner = Manner(zone, parse_scope(GLOBAL), vouched=True)
     batch, cut = _batch(carved, manner)
     mirrored = _mirrored(path.parent / pages.FOLDER, manner)
-    fresh = path.with_name(f".{path.stem}.salvaged{path.suffix}")
+    fresh = path.with_name(salvaged_name(path))
     _remove(fresh)
     try:
         store = open_sqlite(fresh)
@@ -110,7 +111,7 @@ def salvage(path: Path, zone: ZoneInfo, new_id: Callable[[], str], *, dry_run: b
         if dry_run:
             return result
         with held_alone(path):
-            if state_of(path) != before:
+            if state_of(path) != before or not fresh.exists():
                 raise StoreOpenError
             return _put_in_place(path, fresh, result)
     finally:

@@ -8,6 +8,7 @@ a bounded time for it. `secure_delete` overwrites what is deleted.
 from __future__ import annotations
 
 import errno
+import math
 import os
 import sqlite3
 import threading
@@ -24,6 +25,7 @@ from memory_mcp.errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
+from memory_mcp.storage.leftovers import remove_leftovers
 from memory_mcp.storage.schema import MIGRATIONS, Migration, backup_names, bring_up_to_date
 from memory_mcp.storage.sqlite_reader import SqliteReader
 from memory_mcp.storage.sqlite_vectors import VectorCache
@@ -35,6 +37,8 @@ BUSY_TIMEOUT_MS = 5_000
 
 _FILE_MODE = 0o600
 _SMALLEST_BYTES = 512
+_LEFT_AFTER_S = 3600
+"""A salvage that is older than this is taken for killed when a store is opened."""
 _Refusal = type[StoreBusyError | StoreReadOnlyError | StoreFullError | StoreDiskError | StoreDamagedError]
 _BY_CODE: dict[int, _Refusal] = {
     sqlite3.SQLITE_BUSY: StoreBusyError,
@@ -82,12 +86,16 @@ class SqliteStore:
         """Does nothing: a file can keep vectors from the start."""
 
     def purge(self) -> tuple[str, ...]:
-        """Empties the write-ahead log, which holds pages as they were; returns where erased text may remain."""
+        """Empties the write-ahead log, which holds pages as they were, and removes what a killed salvage left.
+
+        Returns, in words, where erased text may remain.
+        """
         with self._writer_lock, _translated():
             (busy, _, _) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         log = ("the write-ahead log, until every process that has the store open ends",) if busy else ()
         copies = tuple(f"the copy {name} made before a migration" for name in backup_names(self._path))
-        return log + copies + tuple(f"the damaged file {name}" for name in damaged_names(self._path))
+        left = tuple(f"{name}, left by a salvage" for name in remove_leftovers(self._path, math.inf))
+        return log + copies + left + tuple(f"the damaged file {name}" for name in damaged_names(self._path))
 
     def close(self) -> None:
         """Closes the database; safe to call twice."""
@@ -122,6 +130,7 @@ def open_sqlite(
         writer = _connect(path, busy_timeout_ms)
         try:
             writer.execute("PRAGMA journal_mode = WAL")
+            remove_leftovers(path, time.time() - _LEFT_AFTER_S)
             bring_up_to_date(writer, path, lambda: time.time_ns() // 1_000_000, migrations)
             return SqliteStore(path, _connect(path, busy_timeout_ms), writer)
         except (sqlite3.Error, StoreError):

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from itertools import count
 from pathlib import Path
@@ -229,6 +230,36 @@ def test_a_new_store_that_cannot_be_written_leaves_everything_as_it_was(
         saved(store)
     assert store.read_bytes() == before
     assert [one.name for one in store.parent.iterdir()] == [FILE_NAME]
+
+
+def _left(folder: Path, at_s: float) -> None:
+    """What a salvage leaves that is killed."""
+    copy = folder / ".salvage-abc"
+    copy.mkdir()
+    (copy / FILE_NAME).write_text("The code is 4711.")
+    for ending in ("", "-wal", "-shm"):
+        (folder / f".memory.salvaged.db{ending}").write_text("The code is 4711.")
+    for path in folder.glob(".*"):
+        os.utime(path, (at_s, at_s))
+
+
+def test_an_erased_text_leaves_what_a_killed_salvage_left_too(tmp_path: Path) -> None:
+    with opened(tmp_path) as world:
+        memory = world.stored("The code is 4711.")
+        _left(tmp_path, time.time())
+
+        assert world.memory.forget(memory.id, ORIGIN, hard=True).remains == ()
+        assert list(tmp_path.glob(".*")) == []
+
+
+def test_what_a_salvage_left_long_ago_is_removed_at_the_start_and_one_at_work_is_left(tmp_path: Path) -> None:
+    _left(tmp_path, time.time() - 60)
+    with opened(tmp_path):
+        assert len(list(tmp_path.glob(".*"))) == 4
+    for path in tmp_path.glob(".*"):
+        os.utime(path, (0, 0))
+    with opened(tmp_path):
+        assert list(tmp_path.glob(".*")) == []
 
 
 HOLDING = """
