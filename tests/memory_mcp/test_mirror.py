@@ -386,6 +386,35 @@ def test_a_disk_that_refuses_the_mirror_costs_no_memory(mirrored: Mirrored, monk
     assert not mirrored.file(memory).exists()
 
 
+def test_what_a_person_saves_while_the_disk_works_is_not_overwritten(
+    mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = mirrored.stored("Bo leads.")
+    index, file = mirrored.folder / "MEMORY.md", mirrored.file(memory)
+    edits = {index: mirrored.index + "\n- Oslo has trams\n", file: file.read_text().replace("Bo leads.", "Mia leads.")}
+    fsync = os.fsync
+
+    def saved_meanwhile(descriptor: int) -> None:
+        fsync(descriptor)
+        for path, text in edits.items():
+            path.write_text(text)
+
+    with mirrored.store.writing() as writer:
+        writer.touch(memory, memory.last_seen_at_ms + 1)  # so that its file is to be written anew
+    monkeypatch.setattr("memory_mcp.mirror.disk.os.fsync", saved_meanwhile)
+    new = mirrored.stored("Ann has a boat.")
+    mirrored.files.changed([memory.id])
+    assert mirrored.files.flush(30)
+    monkeypatch.setattr("memory_mcp.mirror.disk.os.fsync", fsync)
+
+    assert {path: path.read_text() for path in edits} == edits
+    assert "Ann has a boat." in (mirrored.folder / "MEMORY.current.md").read_text()
+    assert list(mirrored.folder.rglob("*.tmp")) == []
+    mirrored.read_back()
+    assert sorted(mirrored.everything()) == ["Ann has a boat.", "Mia leads.", "Oslo has trams"]
+    assert new.id in mirrored.shown()
+
+
 def test_an_empty_store_gets_no_files(mirrored: Mirrored) -> None:
     assert mirrored.files.flush(30)
     assert not (mirrored.folder / "MEMORY.md").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 _ORPHAN = re.compile(r"\.(?:MEMORY(?:\.current)?|mem_[0-9a-f]{20})\.md\.[a-z0-9_]{8}\.tmp")
@@ -23,16 +23,18 @@ def remove_orphans(folder: Path) -> None:
             Path(entry.path).unlink(missing_ok=True)
 
 
-def replace_all(files: Mapping[Path, bytes]) -> None:
+def replace_all(files: Mapping[Path, bytes], may_replace: Callable[[Path], bool]) -> tuple[Path, ...]:
     """Replaces files of one folder (mode 0600): after a crash each holds the old bytes or the new, never a part.
 
     All are written before the first is made durable, so that the disk can do most of it in one go: one at a time ten
-    thousand files take minutes.
+    thousand files take minutes. `may_replace` is asked when nothing but the rename is left to do, so that it sees what
+    a person saved while the disk worked; the paths it refuses keep their bytes and are returned.
 
     Raises:
         OSError: The disk refused; no temporary file stays.
     """
     written: dict[Path, tuple[int, str]] = {}
+    refused: list[Path] = []
     try:
         for path, data in files.items():
             descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
@@ -41,7 +43,10 @@ def replace_all(files: Mapping[Path, bytes]) -> None:
                 file.write(data)
         for path, (descriptor, name) in written.items():
             os.fsync(descriptor)
-            Path(name).replace(path)
+            if may_replace(path):
+                Path(name).replace(path)
+            else:
+                refused.append(path)
     finally:
         for descriptor, name in written.values():
             os.close(descriptor)
@@ -52,3 +57,4 @@ def replace_all(files: Mapping[Path, bytes]) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+    return tuple(refused)

@@ -72,7 +72,7 @@ class FileMirror:
             left = [name for name in map(pages.file_name, memory_ids) if (self.folder / pages.FOLDER / name).exists()]
             edited = [f"the file {pages.FOLDER}/{name}, which somebody changed by hand" for name in left]
             index = self.folder / pages.INDEX_NAME
-            if index.exists() and not pages.index_is_ours(_text(index)):
+            if not _index_may_go(index):
                 edited.append(f"{pages.INDEX_NAME}, which somebody changed by hand")
             return tuple(edited)
         return ("the files of the mirror, which could not be cleaned now",)
@@ -149,9 +149,9 @@ class FileMirror:
                 elif self._may_write(path := self.folder / pages.FOLDER / pages.file_name(memory.id)):
                     new[path] = pages.file_of(memory).encode()
                 if len(new) >= _AT_ONCE:
-                    replace_all(new)
+                    replace_all(new, self._may_write)
                     new = {}
-            replace_all(new)
+            replace_all(new, self._may_write)
             with self._store.reading() as reader:
                 newest = reader.newest(None, None, None, pages.INDEX_LINES)
                 total = reader.totals(Searched()).memories
@@ -200,17 +200,23 @@ class FileMirror:
         path, beside = self.folder / pages.INDEX_NAME, self.folder / pages.BESIDE_NAME
         if not path.exists() and empty:
             return
-        edited = path.exists() and not pages.index_is_ours(_text(path))
-        target = beside if edited else path
-        if not target.exists() or _text(target) != text:
-            replace_all({target: text.encode()})
+        edited = not _index_may_go(path)
+        if not edited and (not path.exists() or _text(path) != text):
+            edited = bool(replace_all({path: text.encode()}, _index_may_go))
         if not edited:
             beside.unlink(missing_ok=True)
+        elif not beside.exists() or _text(beside) != text:
+            replace_all({beside: text.encode()}, lambda _: True)
 
     def _remove(self, memory_id: str) -> None:
         path = self.folder / pages.FOLDER / pages.file_name(memory_id)
         if path.exists() and pages.is_ours(_text(path)):
             path.unlink()
+
+
+def _index_may_go(path: Path) -> bool:
+    """Returns whether MEMORY.md is not there or as we wrote it."""
+    return not path.exists() or pages.index_is_ours(_text(path))
 
 
 def _page(reader: Reader, after: int) -> list[Memory]:
