@@ -44,8 +44,8 @@ class OpenAiCompatibleProvider:
     def identity(self) -> Identity:
         """`openai` when OpenAI itself answers, the configured model, and the date in its name, if there is one."""
         model, dated = self._endpoint.model, _DATED.search(self._endpoint.model)
-        word = "openai" if self._endpoint.is_openai else "openai-compatible"
-        return Identity(word, model, dated[1] if dated else model)  # type: ignore[arg-type]
+        version = dated[1] if dated else model
+        return Identity("openai" if self._endpoint.is_openai else "openai-compatible", model, version)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[TextDelta | ModelReply]:
         """Streams a reply; a stream that breaks before any of its text was shown is replaced by one plain call.
