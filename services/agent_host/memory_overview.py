@@ -10,6 +10,7 @@ from agent_host.mcp_clients.protocol import ToolBox
 
 FACTS: Final = 8
 EPISODES: Final = 5
+NOT_REACHABLE: Final = "memory: not reachable; `agent-host check` says why."
 _LIST: Final = "memory_list"
 
 
@@ -32,6 +33,6 @@ async def memory_overview(tools: ToolBox, open_rows: int) -> MemoryOverview:
     for kind, limit in (("fact", FACTS), ("episode", EPISODES)):
         outcome = await tools.call(_LIST, {"kind": kind, "limit": limit}, {})
         if outcome.is_error:
-            return MemoryOverview((), (), open_rows, f"memory: not reachable ({outcome.content})")
+            return MemoryOverview((), (), open_rows, NOT_REACHABLE)
         found.append(hits_of(outcome)[:limit])
     return MemoryOverview(found[0], found[1], open_rows)

@@ -26,4 +26,4 @@ async def test_a_memory_that_does_not_answer_is_a_sentence() -> None:
     shown = await memory_overview(FakeToolBox({}), 3)
 
     assert (shown.facts, shown.open_rows) == ((), 3)
-    assert shown.problem.startswith("memory: not reachable")
+    assert shown.problem == "memory: not reachable; `agent-host check` says why."
