@@ -25,7 +25,7 @@ from tests.tools_mcp.every_tool import (
     every_client,
     server_of,
 )
-from tests.tools_mcp.running import text_of
+from tests.tools_mcp.running import call, text_of
 from tools_mcp.registry import SERVERS as TOOL_SERVERS
 
 MOST_CHARACTERS = 4 * 4000
@@ -35,6 +35,27 @@ KEYWORDS = {
     *("$defs", "$ref", "additionalProperties", "anyOf", "const", "default", "description", "enum", "items"),
     *("maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum", "properties", "required", "type"),
 }
+DOMAINS = {
+    **{name: name for name in ("memory", "calendar", "notes", "search")},
+    "reports": "report",
+    "messages": "message",
+}
+"""What the names of a server's tools begin with."""
+LISTS = {
+    "memory": "memory_list",
+    "calendar": "calendar_list_events",
+    "notes": "notes_list",
+    "messages": "message_list",
+    "reports": "report_list",
+}
+IDEMPOTENT = {
+    *(READ_ONLY - NEEDS_THE_NETWORK),
+    *("memory_remember", "memory_update", "memory_forget", "memory_import"),  # equal memories are one
+    *("calendar_delete_event", "notes_delete", "message_discard"),  # what is gone stays so
+    *("report_save", "report_render"),  # an id is the hash of scope and text, and a report's page always the same
+}
+GONE_THE_SECOND_TIME = {"notes_delete"}
+"""What says the second time that there is no such thing: nothing more happens."""
 every_tool = pytest.mark.parametrize("tool", EXAMPLES)
 every_server = pytest.mark.parametrize("server", SERVERS)
 
@@ -88,11 +109,14 @@ async def test_every_tool_of_the_server_is_in_the_table_and_listed_in_the_same_o
     assert len(names) == len(set(names))
 
 
-@every_tool
-async def test_the_name_is_short_and_starts_with_its_domain(tool: str) -> None:
-    assert re.fullmatch(r"[a-z][a-z0-9_]*", tool)
-    assert tool.startswith(f"{server_of(tool).removesuffix('s')}")
-    assert len(server_of(tool)) + len(tool) <= 40
+@every_server
+async def test_the_names_are_short_and_start_with_the_servers_domain(
+    lists: Mapping[str, list[Tool]], server: str
+) -> None:
+    for tool in lists[server]:
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", tool.name)
+        assert tool.name.startswith(f"{DOMAINS[server]}_")
+        assert len(server) + len(tool.name) <= 40
 
 
 @every_tool
@@ -103,7 +127,18 @@ async def test_the_annotations_are_true_to_what_it_does(published: Tool, tool: s
     assert annotations.read_only_hint is (tool in READ_ONLY)
     assert annotations.open_world_hint is (tool in NEEDS_THE_NETWORK)
     assert annotations.destructive_hint is (tool in DELETES | OVERWRITES)
-    assert isinstance(annotations.idempotent_hint, bool)
+    assert annotations.idempotent_hint is (tool in IDEMPOTENT)
+
+
+@pytest.mark.parametrize("tool", sorted(IDEMPOTENT - READ_ONLY))
+async def test_what_is_said_to_be_idempotent_does_nothing_more_the_second_time(clients: Clients, tool: str) -> None:
+    client, arguments = clients[server_of(tool)], await arguments_for(clients, tool)
+    await call(client, tool, **arguments)
+    once = await call(client, LISTS[server_of(tool)])
+    second = await client.call_tool(tool, arguments, raise_on_error=False)
+
+    assert await call(client, LISTS[server_of(tool)]) == once
+    assert second.is_error is (tool in GONE_THE_SECOND_TIME), text_of(second)
 
 
 @every_tool

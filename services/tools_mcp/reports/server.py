@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from service_runtime.mcp_server import new_server
 from service_runtime.settings import Settings
+from service_runtime.tool_arguments import NOT_NULL
 from tools_mcp.arguments import Cursor, Id, Limit
 from tools_mcp.errors import ConflictError, InvalidInputError
 from tools_mcp.paging import clamp, decode_cursor, encode_cursor, first_page, json_size
@@ -44,6 +45,7 @@ _PART_BYTES = 16_000  # of a text in one answer, as JSON; it is in there twice, 
 _MOST_DIFFERENCES = 60
 _Markdown = Annotated[str, Field(min_length=1, max_length=MOST_BYTES)]
 _Scope = Annotated[str | None, Field(max_length=200)]
+_MemoryId = Annotated[str, Field(max_length=200), NOT_NULL] | None
 _Format = Annotated[Format, BeforeValidator(lambda value: "markdown" if value is None else value)]
 
 
@@ -91,7 +93,7 @@ class ReportTools:
     folder: ReportFolder
 
     def validate(self, *, markdown: _Markdown, sources_seen: _Seen = None) -> ToolResult:
-        """Check a report against the v1 format, rule by rule, with line numbers."""
+        """Check a report rule by rule, with line numbers."""
         reading, problems = _checked(markdown, sources_seen)
         rows = problem_rows(problems)
         more = len(problems) - len(rows) or None
@@ -99,13 +101,15 @@ class ReportTools:
         verdict = "The report is valid." if model.valid else "The report is not valid."
         return answer(model, "\n".join([verdict, *(problem_line(row) for row in rows)]))
 
-    def save(self, *, markdown: _Markdown, scope: _Scope = None, sources_seen: _Seen = None) -> ToolResult:
-        """Keep the report in a text whole, even one that breaks rules, and the same once."""
+    def save(
+        self, *, markdown: _Markdown, scope: _Scope = None, sources_seen: _Seen = None, memory_id: _MemoryId = None
+    ) -> ToolResult:
+        """Keep a report, even one that breaks rules; the same once."""
         reading, problems = _checked(markdown, sources_seen)
         if reading.report is None:
             raise InvalidInputError(f"The text holds no report; send one with the line {MARKER} before its title.")
         place = one_line(scope or "global", "scope", 200) or "global"
-        is_new, saved = self.folder.save(reading.report, place, sources_seen)
+        is_new, saved = self.folder.save(reading.report, place, sources_seen, _clean_id(memory_id))
         rows = problem_rows(problems)
         model = SavedAnswer(
             status="saved" if is_new else "exists",
@@ -150,7 +154,7 @@ class ReportTools:
         return answer(model, "\n".join(lines))
 
     def render(self, *, id: Id) -> ToolResult:  # noqa: A002 - the argument's public name
-        """Write a report as one HTML page to read, print or send."""
+        """Write a report as one HTML page."""
         saved, report, problems = self.folder.whole(id)
         html = self._page(saved, report)
         name = self.folder.write_page(saved.id, html)
@@ -195,6 +199,10 @@ class ReportTools:
 
     def _row(self, saved: Saved) -> ReportRow:
         return report_row(saved.id, saved.title, saved.summary, saved.scope, self.folder.local(saved.saved_at_ms))
+
+
+def _clean_id(memory_id: str | None) -> str | None:
+    return one_line(memory_id or "", "memory_id", 200) or None
 
 
 def _checked(markdown: str, seen: tuple[str, ...] | None) -> tuple[Reading, tuple[Any, ...]]:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -57,8 +57,12 @@ class ReportFolder:
     now: Callable[[], datetime]
     lock: FolderLock
 
-    def save(self, report: Report, scope: str, seen: Sequence[str] | None) -> tuple[bool, Saved]:
+    def save(
+        self, report: Report, scope: str, seen: Sequence[str] | None, memory_id: str | None = None
+    ) -> tuple[bool, Saved]:
         """Keep a report; False and the first one when the scope holds the same text already.
+
+        `memory_id` is the memory that holds the report too; one that is told later is added to the report there is.
 
         Raises:
             InvalidInputError: It is larger than `MOST_BYTES`.
@@ -75,15 +79,18 @@ class ReportFolder:
             scope=scope,
             saved_at_ms=int(self.now().timestamp() * 1000),
             sources_seen=None if seen is None else tuple(seen),
+            memory_id=memory_id,
         )
         with self.lock.held():
             earlier = self._known(saved.id)
-            if earlier is not None:
+            if earlier is not None and memory_id in {None, earlier.memory_id}:
                 return False, earlier
+            told = saved if earlier is None else replace(earlier, memory_id=memory_id)
             with as_store_error(_FOLDER, "written"):
-                secure_write(self._path(saved.id, "md"), text.encode())
-                secure_write(self._path(saved.id, "json"), json.dumps(asdict(saved), ensure_ascii=False).encode())
-        return True, saved
+                if earlier is None:
+                    secure_write(self._path(saved.id, "md"), text.encode())
+                secure_write(self._path(saved.id, "json"), json.dumps(asdict(told), ensure_ascii=False).encode())
+        return earlier is None, told
 
     def read(self, report_id: str) -> tuple[Saved, str]:
         """Return what is known of a report, and its text.

@@ -150,6 +150,20 @@ async def test_a_report_that_breaks_rules_is_kept_whole_and_told(tmp_path: Path)
     assert got["text"] == broken
 
 
+async def test_a_report_knows_the_memory_that_holds_it_from_the_first_time_or_later(tmp_path: Path) -> None:
+    async with here("reports", tmp_path) as client:
+        first = await call(client, "report_save", markdown=report())
+        later = await call(client, "report_save", markdown=report(), memory_id="m_1")
+        again = await call(client, "report_save", markdown=report())
+        other = await call(client, "report_save", markdown=report("# Other"), memory_id="m_2")
+        wrong = await refused(client, "report_save", markdown=report(), memory_id="x" * 201)
+    assert "memory_id" not in first
+    assert [(one["status"], one["memory_id"]) for one in (later, again)] == [("exists", "m_1")] * 2
+    assert later["report"] == first["report"]
+    assert (other["status"], other["memory_id"]) == ("saved", "m_2")
+    assert "memory_id" in wrong
+
+
 async def test_a_text_without_a_report_saves_nothing(tmp_path: Path) -> None:
     async with here("reports", tmp_path) as client:
         said = await refused(client, "report_save", markdown=f"```\n{report(Numbers=None)}")
