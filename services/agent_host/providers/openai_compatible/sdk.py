@@ -35,6 +35,7 @@ _LONGEST_WAIT_S: Final = 20.0
 _QUOTED_CHARS: Final = 300
 _TRANSIENT: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
 _NO_CREDIT: Final = "insufficient_quota"
+_TOO_LARGE: Final = frozenset({"context_length_exceeded", "exceed_context_size_error"})  # OpenAI's word, llama.cpp's
 _STATUS_OF_KIND: Final = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -54,7 +55,7 @@ _REFUSALS: Final = {
     402: "The account at {host} has no credit for this request (402); add credit, then ask again.",
     403: "{host} does not let this API key use {model} (403): {reason}",
     404: "{host} offers no model named {model} (404); check PROMETHEUS_MODEL and PROMETHEUS_BASE_URL: {reason}",
-    413: "This conversation is too large for one request (413); start a new session, or ask for less at once.",
+    413: "This conversation is too large for {model} ({status}); start a new session, or ask for less at once.",
 }
 _NO_KEY: Final = "{host} wants an API key (401); set PROMETHEUS_API_KEY."
 
@@ -137,7 +138,8 @@ def _status(error: Exception) -> int | None:
 
 def _refusal(error: Exception, endpoint: Endpoint) -> str:
     status = _status(error) or HTTPStatus.BAD_REQUEST
-    told = _REFUSALS.get(status, "{host} refused the request ({status}): {reason}")
+    too_large = isinstance(error, APIError) and not _TOO_LARGE.isdisjoint({str(error.code), str(error.type)})
+    told = _REFUSALS.get(413 if too_large else status, "{host} refused the request ({status}): {reason}")
     if status == HTTPStatus.UNAUTHORIZED and not endpoint.api_key:
         told = _NO_KEY
     reason = _reason(error, endpoint)

@@ -158,6 +158,14 @@ async def test_an_account_without_credit_is_told_so_although_its_status_is_that_
     assert "credit" in str(error)
 
 
+async def test_a_prompt_that_does_not_fit_the_model_is_told_with_what_to_do() -> None:
+    async with openai_server(Failure(400, "8193 > 8192", code="context_length_exceeded"), HELLO) as server:
+        error = await _fail(_provider(server))
+    assert isinstance(error, ProviderRefusedError)
+    assert "start a new session" in str(error)
+    assert len(server.requests) == 1
+
+
 async def test_a_wrong_key_is_named_by_its_setting_and_never_shown() -> None:
     async with openai_server(HELLO) as server:
         error = await _fail(_provider(server, key="sk-very-secret-123"))
