@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from memory_mcp.embedding.background import Meaning
-from memory_mcp.embedding.choice import chosen, look_for_model
+from memory_mcp.embedding.choice import chosen, try_model
 from memory_mcp.errors import DatabaseSetupError, EmbeddingError, StoreError
 from memory_mcp.memory import MemoryService
 from memory_mcp.mirror.protocol import UNMIRRORED
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _ID_BYTES = 10
 _TRACE_ID_BYTES = 8
+_CHECK_S = 20.0
+"""How long `--check` looks at a store at most."""
 _STORE = "MEMORY_STORE"
 _WEIGHTS = "MEMORY_WEIGHTS"
 _MIRROR = "MEMORY_MIRROR"
@@ -168,27 +170,32 @@ def _mirror(settings: Settings, store: MemoryStore) -> FileMirror | None:
 
 
 def check(settings: Settings) -> str:
-    """Opens the store, says how much is in it, and closes it.
+    """Opens the store, looks whether it is whole, says how much is in it, and closes it.
 
     Raises:
-        ServiceError: The home or the store cannot be used.
+        ServiceError: The home, the store or a setting cannot be used.
     """
+    parsed_weights(settings.get(_WEIGHTS))
     store = _open(settings)
     try:
+        whole = store.verify(_CHECK_S)
         with store.reading() as reader:
             memories = reader.totals(Searched()).memories
-        return f"The memory store is good: {memories} memories that searches can find.{_about_meaning(settings, store)}"
+        good = "is good" if whole else f"opens, and {_CHECK_S:.0f} s were too short to look at all of it"
+        about = _about_meaning(settings, store)
+        return f"The memory store {good}: {memories} memories that searches can find.{about}"
     finally:
         store.close()
 
 
 def _about_meaning(settings: Settings, store: MemoryStore) -> str:
     """Says whether searches go by meaning too, and if not though they should, why; words find things in any case."""
-    if chosen(settings) is None:
+    load = chosen(settings)
+    if load is None:
         return ""
     try:
         store.prepare_vectors()
-        look_for_model(settings)
+        try_model(settings, load)
     except (StoreError, EmbeddingError) as error:
         return f" {error}"
     return " Searches go by meaning too."

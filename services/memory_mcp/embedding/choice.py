@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 
 from memory_mcp.embedding.protocol import Embedder
 from memory_mcp.errors import EmbeddingError
@@ -33,16 +34,19 @@ def chosen(settings: Settings) -> Callable[[], Embedder] | None:
     return lambda: _endpoint(url, model, key)
 
 
-def look_for_model(settings: Settings) -> None:
-    """Looks whether the chosen model is installed, without loading it.
+def try_model(settings: Settings, load: Callable[[], Embedder]) -> None:
+    """Looks whether the packaged model is installed, without loading it, or whether the endpoint answers.
 
     Raises:
-        EmbeddingError: It is not.
+        EmbeddingError: It is not, or does not.
     """
     if settings.get("EMBEDDINGS_URL") is None:
         from memory_mcp.embedding.packaged import model_path
 
         model_path()
+        return
+    with closing(load()) as embedder:
+        embedder.embed(["A check."])
 
 
 def _packaged() -> Embedder:

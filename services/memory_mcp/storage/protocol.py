@@ -223,6 +223,14 @@ class MemoryStore(Protocol):
         """Removes from the files what erasing left there; returns where erased text may remain, in words."""
         ...
 
+    def verify(self, within_s: float) -> bool:
+        """Looks whether what is stored is whole; returns whether there was time to look at all of it.
+
+        Raises:
+            StoreError: Something was overwritten or is missing.
+        """
+        ...
+
     def close(self) -> None:
         """Closes the database; safe to call twice."""
         ...

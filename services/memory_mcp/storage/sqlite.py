@@ -25,6 +25,7 @@ from memory_mcp.errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
+from memory_mcp.normal_form import body_hash
 from memory_mcp.storage.leftovers import remove_leftovers
 from memory_mcp.storage.schema import MIGRATIONS, Migration, backup_names, bring_up_to_date
 from memory_mcp.storage.sqlite_reader import SqliteReader
@@ -37,6 +38,9 @@ BUSY_TIMEOUT_MS = 5_000
 
 _FILE_MODE = 0o600
 _SMALLEST_BYTES = 512
+_STEPS = 10_000
+"""Of SQLite's machine between two looks at the clock."""
+_TEXTS = "SELECT CAST(body AS BLOB), body_hash FROM memory WHERE NOT erased"
 _LEFT_AFTER_S = 3600
 """A salvage that is older than this is taken for killed when a store is opened."""
 _Refusal = type[StoreBusyError | StoreReadOnlyError | StoreFullError | StoreDiskError | StoreDamagedError]
@@ -96,6 +100,29 @@ class SqliteStore:
         copies = tuple(f"the copy {name} made before a migration" for name in backup_names(self._path))
         left = tuple(f"{name}, left by a salvage" for name in remove_leftovers(self._path, math.inf))
         return log + copies + left + tuple(f"the damaged file {name}" for name in damaged_names(self._path))
+
+    def verify(self, within_s: float) -> bool:
+        """Looks at the structure of every page, and whether each text still has its hash, as long as there is time.
+
+        Raises:
+            StoreDamagedError: Something was overwritten or is missing.
+        """
+        ends_s = time.monotonic() + within_s
+        with self._reader_lock, _translated():
+            self._reader.set_progress_handler(lambda: time.monotonic() > ends_s, _STEPS)
+            try:
+                whole = self._reader.execute("PRAGMA quick_check(1)").fetchall() == [("ok",)]
+                rows = self._reader.execute(_TEXTS) if whole else ()
+                whole = whole and all(body_hash(body.decode(errors="replace")) == told for body, told in rows)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                    raise
+                return False
+            finally:
+                self._reader.set_progress_handler(None, 0)
+        if not whole:
+            raise StoreDamagedError
+        return True
 
     def close(self) -> None:
         """Closes the database; safe to call twice."""

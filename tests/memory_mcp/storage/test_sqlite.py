@@ -126,6 +126,33 @@ def test_a_page_overwritten_with_rubbish_is_one_sentence(tmp_path: Path) -> None
         world.find("Oslo")
 
 
+def test_a_whole_store_is_verified_and_one_too_large_for_the_time_is_not(world: World) -> None:
+    world.memory.forget(world.stored("Gone. " * 2000).id, ORIGIN, hard=True)
+    for number in range(100):
+        world.remember(f"Memory {number}. {'long ' * 500}")
+
+    assert world.store.verify(60)
+    assert not world.store.verify(-1)
+    assert world.store.verify(60)
+
+
+@pytest.mark.parametrize("what", ["pages", "text"])
+def test_what_was_overwritten_is_found_by_verifying(tmp_path: Path, what: str) -> None:
+    with opened(tmp_path) as world:
+        for number in range(60):
+            world.remember(f"Memory {number} speaks of Oslo. {'word ' * 2000}")
+    path = tmp_path / FILE_NAME
+    data = bytearray(path.read_bytes())
+    at = data.rindex(b"word word") if what == "text" else len(data) // 2
+    data[at : at + 9] = b"rubbish!!"
+    if what == "pages":
+        data[at // PAGE_BYTES * PAGE_BYTES :] = os.urandom(len(data) - at // PAGE_BYTES * PAGE_BYTES)
+    path.write_bytes(data)
+
+    with pytest.raises(StoreDamagedError), opened(tmp_path) as world:
+        world.store.verify(60)
+
+
 def test_a_torn_write_ahead_log_loses_only_what_was_not_whole(tmp_path: Path) -> None:
     with opened(tmp_path) as world:
         world.remember("First.")
