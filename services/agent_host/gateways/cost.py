@@ -95,7 +95,8 @@ def _table(lines: list[CostLine], window: str) -> Iterator[str]:
         yield f"{day:<{widths[0]}}  {model:<{widths[1]}}  {numbers}"
     unpriced = sum(line.unpriced_calls for line in lines)
     total = f"total {_dollars(sum(line.cost_micro_usd for line in lines))} est"
-    yield f"{total}, without {unpriced} calls whose price is not known" if unpriced else total
+    calls = "1 call" if unpriced == 1 else f"{unpriced} calls"
+    yield f"{total}, without {calls} whose price is not known" if unpriced else total
 
 
 def _cells(line: CostLine) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def test_the_table_says_what_is_estimated_and_what_is_not_known(
     assert title.split() == ["day", "model", "calls", "in", "out", "cost"]
     assert first.split()[1:] == ["claude-haiku-4-5", "1", "1,000,000", "2", "$1.0000", "est"]
     assert second.endswith("no price known")
-    assert total == "total $1.0000 est, without 1 calls whose price is not known"
+    assert total == "total $1.0000 est, without 1 call whose price is not known"
 
 
 def test_json_has_one_document_in_micro_dollars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
