@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from memory_mcp.errors import InvalidArgumentError
 
 _QUESTION_CHARACTERS = 12
+_MOST = 2**53
+"""Any time in ms and any number of a memory is below; both databases can compare with it."""
 
 
 def cursor(question: Sequence[object], place: Sequence[int]) -> str:
@@ -24,6 +26,8 @@ def cursor(question: Sequence[object], place: Sequence[int]) -> str:
 def place_of(text: str | None, question: Sequence[object], *, numbers: int) -> tuple[int, ...]:
     """Returns the place a cursor stands for, as so many numbers; none or blank is the beginning, an empty tuple.
 
+    The last of them is how many entries there were, or the number of a memory, so it is never negative.
+
     Raises:
         InvalidArgumentError: It is no cursor, or it belongs to another question.
     """
@@ -33,7 +37,8 @@ def place_of(text: str | None, question: Sequence[object], *, numbers: int) -> t
         digest, *place = json.loads(base64.urlsafe_b64decode(text.strip() + "=" * (-len(text.strip()) % 4)))
     except (ValueError, TypeError, binascii.Error) as error:
         raise _refused() from error
-    if digest != _digest(question) or len(place) != numbers or not all(type(number) is int for number in place):
+    possible = all(type(number) is int and abs(number) <= _MOST for number in place)
+    if digest != _digest(question) or len(place) != numbers or not possible or place[-1] < 0:
         raise _refused()
     return tuple(place)
 
