@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,21 @@ def test_a_stored_memory_comes_back_as_it_was(store: MemoryStore) -> None:
     assert (memory.episode, memory.position, memory.status) == ("chat 1", 0, Status.LIVE)
     assert memory.content.happened == Moment(1_778_234_400_000, "2026-05-08T10:00:00+00:00")
     assert (memory.words, memory.distinct_terms) == (given.text.words, len(given.text.counts))
+
+
+def test_an_origin_may_hold_any_character(store: MemoryStore) -> None:
+    odd = Origin("a\0b \uf8ff", Trust.IMPORT)
+    given = replace(new(1, "kept"), origin=odd)
+    (memory,) = inserted(store, given)
+    with store.writing() as writer:
+        wanted = Source(odd.client)
+        assert writer.newest(None, None, None, 10, wanted) == [memory]
+        assert writer.matching(EVERYWHERE, Filter(source=wanted)) == {memory.number}
+        writer.forget(memory, given.text, odd.client, AT_MS)
+        gone = writer.memory(given.id)
+
+    assert gone is not None
+    assert (gone.origin, gone.forgotten_by) == (odd, odd.client)
 
 
 def test_what_was_committed_is_there_after_opening_again(open_store: Open) -> None:

@@ -126,7 +126,7 @@ class PostgresReader:
             values.append(kind.value)
         if source.client is not None:
             conditions.append("memory.origin = %s")
-            values.append(source.client)
+            values.append(stored(source.client))
         if source.trust is not None:
             conditions.append("memory.trust = %s")
             values.append(source.trust.value)
@@ -170,7 +170,7 @@ class PostgresReader:
         """Returns the numbers of the memories that pass a filter."""
         values = self._part(searched) | {
             "kind": wanted.kind.value if wanted.kind else None,
-            "client": wanted.source.client,
+            "client": stored(wanted.source.client),
             "trust": wanted.source.trust.value if wanted.source.trust else None,
             "after": wanted.after_ms,
             "before": wanted.before_ms,
@@ -256,7 +256,7 @@ def _memory(row: dict[str, Any]) -> Memory:
             source_url=restored(row["source_url"]),
         ),
         body_hash=row["body_hash"],
-        origin=Origin(row["origin"], Trust(row["trust"])),
+        origin=Origin(restored(row["origin"]), Trust(row["trust"])),
         created_at_ms=row["created_at_ms"],
         last_seen_at_ms=row["last_seen_at_ms"],
         words=row["words"],
@@ -267,6 +267,6 @@ def _memory(row: dict[str, Any]) -> Memory:
         superseded_by=row["superseded_by"],
         retired_at_ms=row["retired_at_ms"],
         forgotten_at_ms=row["forgotten_at_ms"],
-        forgotten_by=row["forgotten_by"],
+        forgotten_by=restored(row["forgotten_by"]),
         erased=row["erased"],
     )

@@ -65,7 +65,14 @@ class PostgresWriter(PostgresReader):
                 *(number, new.id, scope, content.kind.value, new.created_at_ms),
                 content.happened.at_ms if content.happened else None,
                 content.happened.text if content.happened else None,
-                *(episode, position, new.text.words, len(new.text.counts), new.origin.client, new.origin.trust.value),
+                *(
+                    episode,
+                    position,
+                    new.text.words,
+                    len(new.text.counts),
+                    stored(new.origin.client),
+                    new.origin.trust.value,
+                ),
                 *(new.created_at_ms, new.body_hash, stored(content.subject), [stored(tag) for tag in content.tags]),
                 *(stored(content.source_url), stored(content.body)),
             ),
@@ -90,7 +97,7 @@ class PostgresWriter(PostgresReader):
         self._connection.execute(
             """UPDATE memory SET forgotten_at_ms = %s, forgotten_by = %s, retired_at_ms = coalesce(retired_at_ms, %s)
                 WHERE number = %s""",
-            (at_ms, client, at_ms, memory.number),
+            (at_ms, stored(client), at_ms, memory.number),
         )
 
     def erase(self, memory: Memory) -> None:
