@@ -199,7 +199,7 @@ def get_answer(history: History, zone: ZoneInfo, start: int) -> GetAnswer:
             subject=content.subject,
             tags=list(content.tags) or None,
             body=part,
-            body_start=start or None,
+            body_start=(start if content.body else None) or None,
             body_next=following,
             status=memory.status,
             superseded_by=memory.superseded_by,

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from memory_mcp.answers import Entry, ForgetAnswer, GetAnswer, ListAnswer, RecallAnswer, RememberAnswer, SearchAnswer
+from memory_mcp.answers import (
+    Entry,
+    ForgetAnswer,
+    GetAnswer,
+    ListAnswer,
+    RecallAnswer,
+    RememberAnswer,
+    SearchAnswer,
+    Whole,
+)
 
 NOTHING_FOUND = "No memory is about this."
 
@@ -57,7 +66,12 @@ def get_text(answer: GetAnswer) -> str:
     heading = f"{memory.id} ({', '.join(about)})"
     subject = [memory.subject] if memory.subject else []
     rest = [f"(more: start={memory.body_next})"] if memory.body_next is not None else []
-    return "\n".join([heading, *subject, memory.body or "(the text was erased)", *rest])
+    return "\n".join([heading, *subject, memory.body or _no_text(memory), *rest])
+
+
+def _no_text(memory: Whole) -> str:
+    """Says why an answer has no text: it was erased, or it is shorter than the place that was asked for."""
+    return f"(the text ends before character {memory.body_start})" if memory.body_start else "(the text was erased)"
 
 
 def recall_text(answer: RecallAnswer) -> str:

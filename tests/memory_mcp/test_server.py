@@ -334,6 +334,16 @@ async def test_a_long_body_is_read_in_parts(tmp_path: Path) -> None:
     assert "".join(parts) == body
 
 
+async def test_a_start_past_the_end_is_told_from_an_erased_text(tmp_path: Path) -> None:
+    async with here(tmp_path) as client:
+        memory_id = (await call(client, "memory_remember", body="Bo leads."))["memory"]["id"]
+        assert (await said(client, "memory_get", id=memory_id, start=99)).endswith(
+            "\n(the text ends before character 99)"
+        )
+        await call(client, "memory_forget", id=memory_id, hard=True)
+        assert (await said(client, "memory_get", id=memory_id, start=99)).endswith("\n(the text was erased)")
+
+
 async def test_fifty_memories_sent_at_once_are_fifty_rows(tmp_path: Path) -> None:
     async with here(tmp_path) as client:
         sent = [call(client, "memory_remember", body=f"Oslo {number}", episode="chat") for number in range(50)]
