@@ -266,6 +266,7 @@ async def test_a_server_that_changes_its_tools_and_says_nothing_is_found_out_at_
     assert names == ["raw_announce", "raw_get-echo"]
 
 
+@pytest.mark.slow
 async def test_what_a_server_asks_back_is_told_plainly() -> None:
     config = ServerConfig("asking", command=sys.executable, args=(asking.__file__,))
     box = McpToolBox([config], "0.1.0")
