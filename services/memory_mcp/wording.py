@@ -21,6 +21,8 @@ def remember_text(answer: RememberAnswer) -> str:
     memory = answer.memory
     known = "Already known" if answer.deduped else "Remembered"
     sentences = [f"{known} as {memory.id} ({memory.kind}, {memory.scope})."]
+    if memory.status:  # a write that was sent again under its idempotency_key
+        sentences = [f"Remembered before as {memory.id}, which is {memory.status} since: no search finds it as it is."]
     if answer.superseded:
         sentences.append(f"It supersedes {', '.join(answer.superseded)}.")
     if answer.similar:

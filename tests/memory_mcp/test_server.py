@@ -334,6 +334,18 @@ async def test_a_long_body_is_read_in_parts(tmp_path: Path) -> None:
     assert "".join(parts) == body
 
 
+async def test_a_write_sent_again_after_its_memory_was_forgotten_says_so(tmp_path: Path) -> None:
+    async with here(tmp_path) as client:
+        sent = {"body": "Bo leads.", "idempotency_key": "k1"}
+        memory = (await call(client, "memory_remember", **sent))["memory"]["id"]
+        await call(client, "memory_forget", id=memory)
+
+        assert (await call(client, "memory_remember", **sent))["memory"]["status"] == "forgotten"
+        assert await said(client, "memory_remember", **sent) == (
+            f"Remembered before as {memory}, which is forgotten since: no search finds it as it is."
+        )
+
+
 async def test_a_start_past_the_end_is_told_from_an_erased_text(tmp_path: Path) -> None:
     async with here(tmp_path) as client:
         memory_id = (await call(client, "memory_remember", body="Bo leads."))["memory"]["id"]
