@@ -15,11 +15,16 @@ from memory_mcp.model import Memory
 PAGE_BYTES = 36_000
 """All entries of one answer together."""
 BODY_BYTES = 17_000
-"""The part of a body that one answer carries (twice)."""
+"""The part of a body that one answer carries (twice) at most."""
+GET_BYTES = 37_000
+"""A memory with the part of its body and everything else that is said of it, both times."""
+SUPERSEDED_IDS = 50
+"""Of the ids that a memory replaced an answer names the newest."""
 ENTRY_CHARACTERS = 280
 """Of a longer body a list shows the beginning."""
 
 _FIELDS_BYTES = 450
+_LEAST_BODY_BYTES = 1_000
 _Item = TypeVar("_Item")
 
 
@@ -50,10 +55,14 @@ def fitting(items: Iterable[_Item], size: Callable[[_Item], int]) -> tuple[_Item
     return tuple(kept)
 
 
-def body_part(body: str, start: int) -> tuple[str, int | None]:
-    """Returns the part of a body from a character on that fits into one answer, and where the next part begins."""
-    part = body[start : start + BODY_BYTES]
-    while wire_bytes(part) > BODY_BYTES:
-        part = part[: max(1, len(part) * BODY_BYTES // (wire_bytes(part) + 1))]
+def body_part(body: str, start: int, beside_bytes: int = 0) -> tuple[str, int | None]:
+    """Returns the part of a body from a character on that fits into one answer, and where the next part begins.
+
+    `beside_bytes` is what else is said of the memory, which counts twice like the body.
+    """
+    most = max(_LEAST_BODY_BYTES, min(BODY_BYTES, GET_BYTES // 2 - beside_bytes))
+    part = body[start : start + most]
+    while wire_bytes(part) > most:
+        part = part[: max(1, len(part) * most // (wire_bytes(part) + 1))]
     end = start + len(part)
     return part, end if end < len(body) else None

@@ -187,33 +187,36 @@ def search_answer(found: Found, zone: ZoneInfo, *, explain: bool) -> SearchAnswe
 
 def get_answer(history: History, zone: ZoneInfo, start: int) -> GetAnswer:
     """Returns one memory, with the part of its body that begins at `start` and fits into an answer."""
+    content = history.memory.content
+    whole = _without_body(history, zone)
+    part, following = answer_size.body_part(content.body, start, len(whole.model_dump_json(exclude_none=True).encode()))
+    place = (start if content.body else None) or None
+    return GetAnswer(memory=whole.model_copy(update={"body": part, "body_start": place, "body_next": following}))
+
+
+def _without_body(history: History, zone: ZoneInfo) -> Whole:
     memory, content = history.memory, history.memory.content
-    part, following = answer_size.body_part(content.body, start)
-    return GetAnswer(
-        memory=Whole(
-            id=memory.id,
-            kind=content.kind,
-            scope=content.scope.name,
-            created_at=shown(memory.created_at_ms, zone),
-            happened_at=content.happened.text if content.happened else None,
-            subject=content.subject,
-            tags=list(content.tags) or None,
-            body=part,
-            body_start=(start if content.body else None) or None,
-            body_next=following,
-            status=memory.status,
-            superseded_by=memory.superseded_by,
-            supersedes=list(history.supersedes) or None,
-            forgotten_at=None if memory.forgotten_at_ms is None else shown(memory.forgotten_at_ms, zone),
-            forgotten_by=memory.forgotten_by,
-            report=content.is_report or None,
-            episode=memory.episode,
-            position=memory.position,
-            source_url=content.source_url,
-            origin=memory.origin.client,
-            trust=memory.origin.trust,
-            untrusted=_untrusted(memory),
-        ),
+    return Whole(
+        id=memory.id,
+        kind=content.kind,
+        scope=content.scope.name,
+        created_at=shown(memory.created_at_ms, zone),
+        happened_at=content.happened.text if content.happened else None,
+        subject=content.subject,
+        tags=list(content.tags) or None,
+        body="",
+        status=memory.status,
+        superseded_by=memory.superseded_by,
+        supersedes=list(history.supersedes[-answer_size.SUPERSEDED_IDS :]) or None,
+        forgotten_at=None if memory.forgotten_at_ms is None else shown(memory.forgotten_at_ms, zone),
+        forgotten_by=memory.forgotten_by,
+        report=content.is_report or None,
+        episode=memory.episode,
+        position=memory.position,
+        source_url=content.source_url,
+        origin=memory.origin.client,
+        trust=memory.origin.trust,
+        untrusted=_untrusted(memory),
     )
 
 

@@ -12,8 +12,10 @@ import pytest
 from mcp import MCPError
 from mcp.types import Implementation
 
+from memory_mcp.indexing import index_text
 from memory_mcp.storage.sqlite import FILE_NAME
 from tests.memory_mcp.serving import call, here, refused, said
+from tests.memory_mcp.world import opened
 
 TOOLS = {
     "memory_remember": (False, False),
@@ -332,6 +334,47 @@ async def test_a_long_body_is_read_in_parts(tmp_path: Path) -> None:
 
     assert len(parts) > 1
     assert "".join(parts) == body
+
+
+@pytest.mark.parametrize("letter", ["用", '"', "🎉"])
+async def test_no_memory_is_too_large_to_be_read_in_parts(tmp_path: Path, letter: str) -> None:
+    body = (letter * 60_000).encode()[:60_000].decode(errors="ignore")
+    async with here(tmp_path) as client:
+        first = (
+            await call(
+                client,
+                "memory_remember",
+                body=body,
+                subject=letter * 200,
+                tags=[f"{number}{letter * 60}" for number in range(20)],
+                source_url="https://example.org/" + letter * 1900,
+                scope=f"project:{letter * 80}",
+                episode=letter * 200,
+            )
+        )["memory"]["id"]
+        parts, start = [], 0
+        while start is not None:
+            result = await client.call_tool_mcp("memory_get", {"id": first, "start": start})
+            assert len(result.model_dump_json(by_alias=True, exclude_none=True).encode()) < MOST_ANSWER_BYTES
+            assert result.structured_content is not None
+            parts.append(result.structured_content["memory"]["body"])
+            start = result.structured_content["memory"].get("body_next")
+
+    assert "".join(parts) == body
+
+
+async def test_of_many_replaced_memories_the_newest_are_named(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    with opened(tmp_path / "memory") as world:
+        last = world.stored("The last.")
+        olds = [world.stored(f"Old {number}.") for number in range(400)]
+        with world.store.writing() as writer:
+            for old in olds:
+                writer.supersede(old, index_text(old.content), last.id, 5)
+    async with here(tmp_path) as client:
+        whole = (await call(client, "memory_get", id=last.id))["memory"]
+
+    assert whole["supersedes"] == [old.id for old in olds[-50:]]
 
 
 async def test_a_write_sent_again_after_its_memory_was_forgotten_says_so(tmp_path: Path) -> None:
