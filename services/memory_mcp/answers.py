@@ -83,10 +83,11 @@ class Close(BaseModel):
 
 
 class RememberAnswer(BaseModel):
-    """Of `memory_remember` and `memory_update`."""
+    """Of `memory_remember` and `memory_update`. `kept`: what a known memory has otherwise than it was sent."""
 
     memory: Entry
     deduped: bool
+    kept: list[str] | None = None
     superseded: list[str]
     similar: Close | None = None
     time_zone_assumed: str | None = None
@@ -169,6 +170,7 @@ def remember_answer(done: Remembered, zone: ZoneInfo) -> RememberAnswer:
     return RememberAnswer(
         memory=entry(done.memory, zone),
         deduped=done.deduped,
+        kept=list(done.kept) or None,
         superseded=list(done.superseded),
         similar=_close(done.similar) if done.similar else None,
         time_zone_assumed=done.zone_assumed,

@@ -37,7 +37,7 @@ from memory_mcp.removal import erased_remains
 from memory_mcp.scopes import parse_search_scope
 from memory_mcp.search import MemorySearch
 from memory_mcp.storage.protocol import MemoryStore, NewMemory, Reader, RecordedReply, Searched, Writer
-from memory_mcp.versions import known, not_current, other_versions, stored
+from memory_mcp.versions import kept_otherwise, known, not_current, other_versions, stored
 
 DEFAULT_PAGE = 20
 
@@ -90,7 +90,8 @@ class MemoryService:
                 _record(writer, key, request_hash, done, new.created_at_ms)
         self._mirror.changed((done.memory.id, *done.superseded))
         assumed = self._zone.key if content.happened and content.happened.zone_assumed else None
-        return replace(done, similar=self._closest(done.memory), zone_assumed=assumed)
+        kept = kept_otherwise(done.memory.content, content) if done.deduped and not done.memory.erased else ()
+        return replace(done, similar=self._closest(done.memory), zone_assumed=assumed, kept=kept)
 
     def update(
         self,
@@ -121,6 +122,8 @@ class MemoryService:
                 if done is None:
                     position = old.position if content.scope.key == old.content.scope.key else None
                     done = stored(writer, replace(new, episode=old.episode, position=position), old)
+                if done.deduped:
+                    done = replace(done, kept=kept_otherwise(done.memory.content, content))
                 _record(writer, key, request_hash, done, new.created_at_ms)
         self._mirror.changed((done.memory.id, *done.superseded))
         return done

@@ -165,13 +165,17 @@ class Similar:
 
 @dataclass(frozen=True)
 class Remembered:
-    """The outcome of remembering or updating: the live memory, and what it replaced."""
+    """The outcome of remembering or updating: the live memory, and what it replaced.
+
+    `kept` names what a memory that was known already has otherwise than it was sent: it keeps its own.
+    """
 
     memory: Memory
     deduped: bool
     superseded: tuple[str, ...] = ()
     similar: Similar | None = None
     zone_assumed: str | None = None
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from memory_mcp.errors import NotCurrentError, UnknownMemoryError
 from memory_mcp.indexing import index_text
-from memory_mcp.model import Memory, Remembered, Status
+from memory_mcp.model import Content, Kind, Memory, Remembered, Status
 from memory_mcp.storage.protocol import NewMemory, Reader, Writer
 
 
@@ -70,3 +70,20 @@ def stored(writer: Writer, new: NewMemory, replaced: Memory | None) -> Remembere
         return Remembered(writer.insert(new), deduped=False, superseded=superseded)
     writer.touch(same, new.created_at_ms)
     return Remembered(replace(same, last_seen_at_ms=new.created_at_ms), deduped=True, superseded=superseded)
+
+
+def kept_otherwise(known_as: Content, sent: Content) -> tuple[str, ...]:
+    """Returns, in words, what a memory that stands for one that was sent has otherwise; what was not sent is no matter.
+
+    Two bodies count as the same although capitals, white space or compatible signs differ, and a key or a power can
+    mean another thing then: so that is told too.
+    """
+    differs = {
+        "wording": " ".join(sent.body.split()) != " ".join(known_as.body.split()),
+        "kind": sent.kind not in (Kind.FACT, known_as.kind),
+        "subject": sent.subject not in (None, known_as.subject),
+        "tags": sent.tags not in ((), known_as.tags),
+        "happened_at": sent.happened not in (None, known_as.happened),
+        "source_url": sent.source_url not in (None, known_as.source_url),
+    }
+    return tuple(name for name, is_other in differs.items() if is_other)

@@ -23,6 +23,11 @@ def remember_text(answer: RememberAnswer) -> str:
     sentences = [f"{known} as {memory.id} ({memory.kind}, {memory.scope})."]
     if memory.status:  # a write that was sent again under its idempotency_key
         sentences = [f"Remembered before as {memory.id}, which is {memory.status} since: no search finds it as it is."]
+    if answer.kept:
+        what = ", ".join(answer.kept)
+        sentences.append(
+            f"It keeps its own {what}, not what was sent; memory_update changes wording, subject and tags."
+        )
     if answer.superseded:
         sentences.append(f"It supersedes {', '.join(answer.superseded)}.")
     if answer.similar:

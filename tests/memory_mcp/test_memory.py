@@ -424,3 +424,45 @@ def test_a_cursor_of_another_list_is_refused(world: World) -> None:
 
 def test_ids_are_given_in_the_form_that_is_accepted(world: World) -> None:
     assert world.stored("One.").id == intake.checked_id(memory_id(1))
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ({}, ()),
+        ({"subject": "Bo", "tags": ["people"], "happened_at": "2026-05-08"}, ()),
+        ({"subject": "Mia"}, ("subject",)),
+        ({"tags": ["x"], "happened_at": "2026-05-09"}, ("tags", "happened_at")),
+        ({"kind": "decision", "source_url": "https://example.org"}, ("kind", "source_url")),
+    ],
+)
+def test_a_known_memory_says_what_it_keeps_otherwise_than_it_was_sent(
+    world: World, sent: dict[str, Any], kept: tuple[str, ...]
+) -> None:
+    world.remember("Bo leads.", subject="Bo", tags=["people"], happened_at="2026-05-08")
+    done = world.remember("Bo  leads.", **sent)
+
+    assert (done.deduped, done.kept) == (True, kept)
+
+
+@pytest.mark.parametrize(("one", "other"), [("The wifi key is aBcD", "The wifi key is AbCd"), ("10\u00b2 m", "102 m")])
+def test_a_text_taken_for_a_known_one_says_that_its_wording_differs_and_can_be_corrected(
+    world: World, one: str, other: str
+) -> None:
+    memory = world.stored(one)
+    done = world.remember(other)
+    assert (done.memory.id, done.kept) == (memory.id, ("wording",))
+
+    corrected = world.memory.update(memory.id, intake.changes(body=other), ORIGIN)
+
+    assert (corrected.deduped, corrected.kept, corrected.superseded) == (False, (), (memory.id,))
+    assert world.everything() == [other]
+
+
+def test_an_update_onto_the_text_of_another_memory_says_what_was_not_taken_over(world: World) -> None:
+    world.remember("Mia leads.")
+    old = world.stored("Bo leads.", subject="lead", tags=["people"])
+
+    done = world.memory.update(old.id, intake.changes(body="Mia leads."), ORIGIN)
+
+    assert (done.deduped, done.superseded, done.kept) == (True, (old.id,), ("subject", "tags"))

@@ -336,6 +336,18 @@ async def test_a_long_body_is_read_in_parts(tmp_path: Path) -> None:
     assert "".join(parts) == body
 
 
+async def test_a_known_text_says_what_of_it_was_not_taken_over(tmp_path: Path) -> None:
+    async with here(tmp_path) as client:
+        memory = (await call(client, "memory_remember", body="The key is aBcD."))["memory"]["id"]
+        sent = {"body": "The key is AbCd.", "tags": ["wifi"]}
+
+        assert (await call(client, "memory_remember", **sent))["kept"] == ["wording", "tags"]
+        assert await said(client, "memory_remember", **sent) == (
+            f"Already known as {memory} (fact, global). It keeps its own wording, tags, not what was sent; "
+            "memory_update changes wording, subject and tags."
+        )
+
+
 @pytest.mark.parametrize("letter", ["用", '"', "🎉"])
 async def test_no_memory_is_too_large_to_be_read_in_parts(tmp_path: Path, letter: str) -> None:
     body = (letter * 60_000).encode()[:60_000].decode(errors="ignore")
