@@ -6,9 +6,14 @@ import gc
 from collections.abc import Generator, Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import postgres_server
 from tests.postgres_server import PostgresServer
+
+# Examples of every day; long runs say how many they want. A busy machine makes no example wrong.
+settings.register_profile("everyday", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("everyday")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -28,7 +28,6 @@ from receipt_writer.ledger import (
     Regenerate,
     Started,
 )
-from receipt_writer.open_turns import JOURNAL_ROWS
 from tests.receipt_writer.format.material import START_MS, SeedSigner
 from tests.receipt_writer.parts import build, call, component, decision, intent, review, turn, ulid
 
@@ -373,9 +372,10 @@ def test_no_more_turns_are_open_than_may_be() -> None:
     assert isinstance(book.run_one(Begin(intent(3))), Started)
 
 
-def test_a_batch_shortens_the_journal_to_the_turns_that_stay_open_after_it() -> None:
+def test_a_batch_shortens_the_journal_to_the_turns_that_stay_open_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("receipt_writer.open_turns.JOURNAL_ROWS", 400)
     book = Book()
-    numbers = range(1, JOURNAL_ROWS)
+    numbers = range(1, 400)
     book.run(*(Begin(intent(number)) for number in numbers))
     book.run(*(append_turn(number) for number in numbers[1:]))
     plan = book.ledger.plan([Begin(intent(5000)), append_turn(1)], START_MS, book.recall)

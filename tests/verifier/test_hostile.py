@@ -64,7 +64,9 @@ def test_no_line_keeps_either_verifier_busy_for_a_second(layer: str, place: str,
     assert all(verifiers.alone(layer, lines))
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    "place", [place if place == "in a string" else pytest.param(place, marks=pytest.mark.fuzz) for place in PLACES]
+)
 def test_no_chain_of_such_lines_does_either(place: str, verifiers: Verifiers, tmp_path: Path) -> None:
     """A sound line stands around each, so that blocks of lines are tried as such first."""
     lists = []
