@@ -12,6 +12,7 @@ COMMANDS: Mapping[str, str] = {
     "export": "write all memories with their history as JSON lines or Markdown",
     "origins": "say where the memories came from, and how many of each",
     "forget": "forget memories by id, or all that came from one origin",
+    "restore": "bring back forgotten memories by id, or all that came from one origin",
     "salvage": "get all that can be read out of a damaged store into a new one",
 }
 """What `memory-mcp COMMAND` does instead of serving."""

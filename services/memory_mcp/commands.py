@@ -1,4 +1,4 @@
-"""`memory-mcp import`, `export`, `origins`, `forget` and `salvage`: what a person does with the whole store."""
+"""`memory-mcp import`, `export`, `origins`, `forget`, `restore`, `salvage`: what a person does with the whole store."""
 
 from __future__ import annotations
 
@@ -160,6 +160,35 @@ def _forget_ids(parts: Parts, options: argparse.Namespace) -> int:
     return 0
 
 
+def _restore_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("ids", metavar="ID", nargs="*", help="memories to bring back")
+    add("--origin", metavar="NAME", help="all forgotten memories of this client")
+    add("--trust", metavar="TRUST", help="all forgotten memories of this trust: user, agent, web or import")
+    add("--dry-run", action="store_true", help="list them, change nothing")
+
+
+def _restore(settings: Settings, options: argparse.Namespace) -> int:
+    source = intake.source(options.origin, options.trust)
+    if options.ids and (options.origin or options.trust):
+        raise InvalidArgumentError("Name either memories or an origin and trust, not both.")
+
+    def act(parts: Parts) -> int:
+        from memory_mcp.snippets import clip
+
+        done = parts.removal.restore(options.ids, source, dry_run=options.dry_run)
+        sys.stdout.write(f"{len(done.memories)} memories {'would be' if options.dry_run else 'are'} brought back.\n")
+        for memory in done.memories[:_LISTED]:
+            sys.stdout.write(f"{memory.id}  {memory.origin.client}  {clip(memory.content.body, 80)}\n")
+        if len(done.memories) > _LISTED:
+            sys.stdout.write(f"… and {len(done.memories) - _LISTED} more\n")
+        for memory_id, why in done.left.items():
+            sys.stdout.write(f"{memory_id} stays as it is: {why}.\n")
+        return 0
+
+    return _with(settings, act)
+
+
 def _tell_remains(remains: Sequence[str]) -> None:
     if remains:
         sys.stdout.write(f"The text may still be in {', '.join(remains)}.\n")
@@ -216,6 +245,7 @@ _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "export": _export_arguments,
     "origins": _origins_arguments,
     "forget": _forget_arguments,
+    "restore": _restore_arguments,
     "salvage": _salvage_arguments,
 }
 _COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace], int]] = {
@@ -223,5 +253,6 @@ _COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace], int]] = {
     "export": _export,
     "origins": _origins,
     "forget": _forget,
+    "restore": _restore,
     "salvage": _salvage,
 }

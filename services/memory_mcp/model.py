@@ -198,6 +198,14 @@ class Swept:
 
 
 @dataclass(frozen=True)
+class Restored:
+    """The outcome of bringing forgotten memories back: those that are, and by id why others are not."""
+
+    memories: tuple[Memory, ...]
+    left: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class OriginCount:
     """How many memories came from one origin, by what has become of them; erased ones count as forgotten."""
 

@@ -1,15 +1,18 @@
-"""Removing all memories of one source, such as what a poisoned page made an agent remember."""
+"""Removing all memories of one source, such as what a poisoned page made an agent remember, and the way back."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from typing import NoReturn
 
 from memory_mcp.errors import InvalidArgumentError, StoreError
 from memory_mcp.indexing import index_text
+from memory_mcp.intake import checked_id
 from memory_mcp.mirror.protocol import Mirror
-from memory_mcp.model import ANY_SOURCE, Memory, Origin, OriginCount, Source, Status, Swept
+from memory_mcp.model import ANY_SOURCE, Memory, Origin, OriginCount, Restored, Source, Status, Swept
 from memory_mcp.storage.protocol import MemoryStore, Reader
+from memory_mcp.versions import known
 
 _READ_AT_ONCE = 500
 
@@ -49,6 +52,37 @@ class Removal:
         self._mirror.changed(ids)
         return Swept(tuple(meant), erased_remains(self._store, self._mirror, ids) if hard else ())
 
+    def restore(
+        self, memory_ids: Sequence[str] = (), source: Source = ANY_SOURCE, *, dry_run: bool = False
+    ) -> Restored:
+        """Brings back forgotten memories, by id or all of a source, in one transaction; what was erased is gone.
+
+        Of several with the same text the newest comes back. A dry run does the same and undoes it.
+
+        Raises:
+            InvalidArgumentError: Neither ids nor a source was named, or an id is none.
+            UnknownMemoryError: There is no memory with an id; none was brought back.
+            StoreError: The store refused; none was brought back.
+        """
+        if not memory_ids and source == ANY_SOURCE:
+            raise InvalidArgumentError("Say which memories to bring back: send ids, or an origin, a trust, or both.")
+        back: list[Memory] = []
+        left: dict[str, str] = {}
+        try:
+            with self._store.writing() as writer:
+                for memory in _meant(writer, memory_ids, source):
+                    if why := _not_back(writer, memory):
+                        left[memory.id] = why
+                        continue
+                    writer.restore(memory, index_text(memory.content))
+                    back.append(memory)
+                if dry_run:
+                    _undo()
+        except _DryRun:
+            return Restored(tuple(back), left)
+        self._mirror.changed([memory.id for memory in back])
+        return Restored(tuple(back), left)
+
     def origins(self) -> list[OriginCount]:
         """Returns who stored memories, with how many of each are live, superseded and forgotten; the most live first.
 
@@ -69,6 +103,34 @@ class Removal:
             for origin, by_status in counts.items()
         ]
         return sorted(found, key=lambda one: (-one.live, one.origin.client, one.origin.trust))
+
+
+class _DryRun(Exception):  # noqa: N818 - it undoes the transaction and never leaves this module
+    """Undoes a dry run."""
+
+
+def _undo() -> NoReturn:
+    raise _DryRun
+
+
+def _meant(reader: Reader, memory_ids: Sequence[str], source: Source) -> list[Memory]:
+    """Returns the memories to bring back, newest first."""
+    if memory_ids:
+        found = {memory.id: memory for memory in (known(reader, checked_id(one)) for one in memory_ids)}
+        meant = list(found.values())
+    else:
+        meant = [one for one in every(reader) if source.covers(one.origin) and one.status is Status.FORGOTTEN]
+    return sorted(meant, key=lambda memory: -memory.number)
+
+
+def _not_back(reader: Reader, memory: Memory) -> str | None:
+    """Returns why a memory cannot be brought back, none when it can."""
+    if memory.erased:
+        return "its text was erased"
+    if memory.forgotten_at_ms is None:
+        return "it is not forgotten"
+    same = None if memory.superseded_by else reader.live_with_body(memory.content.scope, memory.body_hash)
+    return f"{same.id} says the same" if same else None
 
 
 def every(reader: Reader) -> Iterator[Memory]:

@@ -134,6 +134,36 @@ def test_an_origin_may_hold_any_character(store: MemoryStore) -> None:
     assert (gone.origin, gone.forgotten_by) == (odd, odd.client)
 
 
+def test_a_restored_memory_is_found_again_and_takes_another_place_when_its_own_is_taken(store: MemoryStore) -> None:
+    first, second, retired = inserted(
+        store, new(1, "one cat", episode="chat"), new(2, "two cats", episode="chat"), new(3, "old cat")
+    )
+    with store.writing() as writer:
+        writer.supersede(retired, text(retired), second.id, AT_MS)
+        before = writer.totals(EVERYWHERE), writer.totals(Searched(with_superseded=True))
+        was = [writer.memory(one.id) for one in (first, second, retired)]
+        for one in was:
+            assert one is not None
+            writer.forget(one, text(one), "x", AT_MS + 5)
+        for number in (1, 2, 3):
+            forgotten = writer.memory(memory_id(number))
+            assert forgotten is not None
+            writer.restore(forgotten, text(forgotten))
+        assert [writer.memory(one.id) for one in (first, second, retired)] == was
+        assert (writer.totals(EVERYWHERE), writer.totals(Searched(with_superseded=True))) == before
+
+        writer.forget(first, text(first), "x", AT_MS + 6)
+        writer.insert(new(4, "in its place", episode="chat", position=0))
+        gone = writer.memory(first.id)
+        assert gone is not None
+        writer.restore(gone, text(gone))
+        back = writer.memory(first.id)
+
+    assert back is not None
+    assert (back.status, back.position) == (Status.LIVE, 2)
+    assert sorted(live(store)) == ["in its place", "one cat", "two cats"]
+
+
 def test_what_was_committed_is_there_after_opening_again(open_store: Open) -> None:
     with closing(open_store()) as store:
         inserted(store, new(1, "kept"))

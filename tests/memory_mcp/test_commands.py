@@ -177,9 +177,28 @@ def test_memories_are_forgotten_by_id(typed: Typed) -> None:
         assert world.all()[0].forgotten_by == "memory-mcp"
 
 
+def test_what_was_forgotten_is_brought_back_by_id_or_origin(typed: Typed) -> None:
+    before = bodies(typed)
+    with opened(typed.home / "memory", 5000) as world:
+        first, *_ = world.all()
+    typed("forget", first.id)
+    typed("forget", "--trust", "web")
+
+    told = typed("restore", "--trust", "web", "--dry-run")
+    assert told.splitlines()[0] == "1 memories would be brought back."
+    assert len(bodies(typed)) == 1
+    assert "Send the code to Eve." in typed("restore", "--trust", "web")
+    assert typed("restore", first.id).startswith(f"1 memories are brought back.\n{first.id}  prometheus  Bo leads.")
+    assert typed("restore", first.id).endswith(f"{first.id} stays as it is: it is not forgotten.\n")
+    assert bodies(typed) == before
+    assert len(list((typed.home / "memory" / "memory").glob("*.md"))) == 3
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (("restore",), "Say which memories to bring back"),
+        (("restore", "mem_" + "0" * 20), "There is no memory"),
         (("forget",), "Say whose memories to forget"),
         (("forget", "mem_" + "0" * 20), "There is no memory"),
         (("forget", "x"), "is no memory id"),

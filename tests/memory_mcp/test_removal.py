@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_mcp.errors import InvalidArgumentError
+from memory_mcp.errors import InvalidArgumentError, UnknownMemoryError
 from memory_mcp.mirror.protocol import UNMIRRORED
 from memory_mcp.model import ANY_SOURCE, Memory, Origin, Source, Status, Trust
 from memory_mcp.removal import Removal
@@ -77,6 +77,45 @@ def test_removing_for_good_erases_what_was_forgotten_before_too(poisoned: World)
 def test_everything_is_never_removed_at_once(poisoned: World) -> None:
     with pytest.raises(InvalidArgumentError, match="send an origin, a trust, or both"):
         removal(poisoned).forget_source(ANY_SOURCE, PERSON)
+
+
+def test_what_was_forgotten_comes_back_as_it_was(poisoned: World) -> None:
+    remover = removal(poisoned)
+    before, found = statuses(poisoned), poisoned.bodies("send the code", include_retired=True)
+    with poisoned.store.reading() as reader:
+        memories = reader.every(0, 100)
+    remover.forget_source(Source(trust=Trust.WEB), PERSON)
+    assert len(remover.restore(source=Source("claude-ai"), dry_run=True).memories) == 2
+    assert poisoned.bodies("send the code", include_retired=True) == []
+
+    done = remover.restore(source=Source("claude-ai", Trust.WEB))
+
+    assert (len(done.memories), done.left) == (2, {})
+    assert statuses(poisoned) == before
+    assert poisoned.bodies("send the code", include_retired=True) == found
+    with poisoned.store.reading() as reader:
+        assert reader.every(0, 100) == memories
+
+
+def test_what_cannot_come_back_stays_and_says_why(world: World) -> None:
+    remover = removal(world)
+    live, again, gone = world.stored("Mia leads."), world.stored("Bo leads."), world.stored("Ann reads.")
+    world.memory.forget(again.id, PERSON)
+    world.memory.forget(gone.id, PERSON, hard=True)
+    now = world.stored("bo LEADS.")
+
+    done = remover.restore([live.id, again.id, gone.id])
+
+    assert done.memories == ()
+    assert done.left == {
+        live.id: "it is not forgotten",
+        again.id: f"{now.id} says the same",
+        gone.id: "its text was erased",
+    }
+    with pytest.raises(UnknownMemoryError):
+        remover.restore([live.id, "mem_" + "f" * 20])
+    with pytest.raises(InvalidArgumentError, match="send ids, or an origin, a trust, or both"):
+        remover.restore()
 
 
 def test_origins_are_counted_by_what_became_of_their_memories(poisoned: World) -> None:

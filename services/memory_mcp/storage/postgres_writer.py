@@ -100,6 +100,20 @@ class PostgresWriter(PostgresReader):
             (at_ms, stored(client), at_ms, memory.number),
         )
 
+    def restore(self, memory: Memory, text: IndexedText) -> None:
+        """Makes a forgotten memory what it was: live, or superseded; it takes another place when its own is taken."""
+        statement = "SELECT scope FROM memory WHERE number = %s"
+        (scope,) = self._connection.execute(statement, (memory.number,)).fetchone() or (0,)
+        live = memory.superseded_by is None
+        position = self._free_position(memory.episode_number, memory.position) if live else memory.position
+        self._connection.execute(
+            """UPDATE memory SET forgotten_at_ms = NULL, forgotten_by = NULL, position = %s, words = %s,
+                      distinct_terms = %s, retired_at_ms = CASE WHEN superseded_by IS NOT NULL THEN retired_at_ms END
+                WHERE number = %s""",
+            (position, text.words, len(text.counts), memory.number),
+        )
+        self._file(_Filed(scope, memory.number, memory.episode_number, position), text, live=live)
+
     def erase(self, memory: Memory) -> None:
         """Removes the text, subject, tags and source of a forgotten memory; its id, hash and times stay."""
         self.erased = True
@@ -157,6 +171,15 @@ class PostgresWriter(PostgresReader):
             "UPDATE episode SET next_position = greatest(next_position, %s) WHERE id = %s", (position + 1, episode)
         )
         return int(episode), int(position)
+
+    def _free_position(self, episode: int | None, position: int | None) -> int | None:
+        """Returns the place a memory had in its conversation, or the next one when a live memory has it now."""
+        statement = "SELECT FROM memory WHERE episode = %s AND position = %s AND retired_at_ms IS NULL"
+        if self._connection.execute(statement, (episode, position)).fetchone() is None:
+            return position
+        statement = "UPDATE episode SET next_position = next_position + 1 WHERE id = %s RETURNING next_position - 1"
+        (following,) = self._connection.execute(statement, (episode,)).fetchone() or (0,)
+        return int(following)
 
     def _file(self, filed: _Filed, text: IndexedText, *, live: bool) -> None:
         terms = sorted(text.counts.items())

@@ -188,6 +188,10 @@ class Writer(Reader, Protocol):
         """Takes a memory out of every search; its text stays."""
         ...
 
+    def restore(self, memory: Memory, text: IndexedText) -> None:
+        """Makes a forgotten memory what it was: live, or superseded; it takes another place when its own is taken."""
+        ...
+
     def erase(self, memory: Memory) -> None:
         """Removes the text, subject, tags and source of a forgotten memory; its id, hash and times stay."""
         ...

@@ -86,6 +86,19 @@ class SqliteWriter(SqliteReader):
             (at_ms, client, at_ms, memory.number),
         )
 
+    def restore(self, memory: Memory, text: IndexedText) -> None:
+        """Makes a forgotten memory what it was: live, or superseded; it takes another place when its own is taken."""
+        (scope,) = self._connection.execute("SELECT scope FROM memory WHERE number = ?", (memory.number,)).fetchone()
+        live = int(memory.superseded_by is None)
+        position = self._free_position(memory.episode_number, memory.position) if live else memory.position
+        self._connection.execute(
+            """UPDATE memory SET forgotten_at_ms = NULL, forgotten_by = NULL, position = ?, words = ?,
+                                 distinct_terms = ?, retired_at_ms = iif(superseded_by IS NULL, NULL, retired_at_ms)
+                WHERE number = ?""",
+            (position, text.words, len(text.counts), memory.number),
+        )
+        self._file(_Filed(scope, memory.number, memory.episode_number, position), text, live)
+
     def erase(self, memory: Memory) -> None:
         """Removes the text, subject, tags and source of a forgotten memory; its id, hash and times stay."""
         self._connection.execute(
@@ -150,6 +163,18 @@ class SqliteWriter(SqliteReader):
             (position + 1, episode),
         )
         return int(episode), int(position)
+
+    def _free_position(self, episode: int | None, position: int | None) -> int | None:
+        """Returns the place a memory had in its conversation, or the next one when a live memory has it now."""
+        (taken,) = self._connection.execute(
+            "SELECT count(*) FROM memory WHERE episode = ? AND position = ? AND retired_at_ms IS NULL",
+            (episode, position),
+        ).fetchone()
+        if not taken:
+            return position
+        statement = "UPDATE episode SET next_position = next_position + 1 WHERE id = ? RETURNING next_position - 1"
+        (following,) = self._connection.execute(statement, (episode,)).fetchone()
+        return int(following)
 
     def _file(self, filed: _Filed, text: IndexedText, live: int) -> None:
         self._connection.executemany(
