@@ -58,14 +58,14 @@ def changes(
     tags: Sequence[str] | None = None,
     scope: str | None = None,
 ) -> Changes:
-    """Returns what an update is to change; an empty list of tags clears them.
+    """Returns what an update is to change; an empty list of tags clears them, an empty subject clears it.
 
     Raises:
         InvalidArgumentError: A value is not possible, or there is nothing to change.
     """
     wanted = Changes(
         body=None if body is None else checked_body(body),
-        subject=checked_subject(subject),
+        subject=None if subject is None else checked_subject(subject) or "",
         tags=None if tags is None else checked_tags(tags),
         scope=parse_scope(scope) if scope and scope.strip() else None,
     )

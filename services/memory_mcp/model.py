@@ -103,7 +103,7 @@ class Changes:
         return replace(
             content,
             body=self.body or content.body,
-            subject=self.subject or content.subject,
+            subject=content.subject if self.subject is None else self.subject or None,
             tags=content.tags if self.tags is None else self.tags,
             scope=self.scope or content.scope,
         )

@@ -80,7 +80,7 @@ def test_an_update_changes_only_what_is_sent() -> None:
     assert new == content("new", subject="s", tags=["b"], scope="project:x", kind="decision")
 
 
-@pytest.mark.parametrize("sent", [{}, {"subject": " "}, {"tags": None}, {"scope": ""}])
+@pytest.mark.parametrize("sent", [{}, {"subject": None}, {"tags": None}, {"scope": ""}])
 def test_an_update_without_a_change_is_refused(sent: dict[str, object]) -> None:
     with pytest.raises(InvalidArgumentError, match="There is nothing to change"):
         intake.changes(**sent)  # type: ignore[arg-type]
@@ -95,6 +95,7 @@ def test_an_empty_list_of_tags_clears_them_and_none_keeps_them() -> None:
 
 def test_changes_are_read_like_a_content() -> None:
     assert intake.changes(subject=" a  b ") == Changes(subject="a b")
+    assert intake.changes(subject=" ") == Changes(subject="")
     with pytest.raises(InvalidArgumentError, match="The body is empty"):
         intake.changes(body="")
 

@@ -200,6 +200,18 @@ async def test_tags_are_kept_unless_they_are_sent_and_an_empty_list_clears_them(
     assert answers == [["a"], ["a"], None]
 
 
+async def test_a_subject_is_kept_unless_it_is_sent_and_an_empty_one_clears_it(tmp_path: Path) -> None:
+    async with here(tmp_path) as client:
+        first = (await call(client, "memory_remember", body="Bo leads.", subject="Bo"))["memory"]["id"]
+        kept = (await call(client, "memory_update", id=first, body="Bo leads all.", subject=None))["memory"]
+        cleared = (await call(client, "memory_update", id=kept["id"], subject=""))["memory"]
+        again = await call(client, "memory_update", id=kept["id"], subject="")
+
+    assert (kept["subject"], cleared.get("subject")) == ("Bo", None)
+    assert cleared["id"] != kept["id"]
+    assert again["memory"]["id"] == cleared["id"]
+
+
 @pytest.mark.parametrize("nothing", [None, "missing"])
 async def test_missing_and_null_are_the_same_for_every_optional_argument(tmp_path: Path, nothing: Any) -> None:
     async with here(tmp_path) as client:
