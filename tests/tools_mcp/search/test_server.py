@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tests.fakes.search_server import search_server
-from tests.tools_mcp.reports.samples import report
+from tests.tools_mcp.reports.samples import FETCHED, report
 from tests.tools_mcp.running import call, here, refused, text_of
 from tests.tools_mcp.search import replies
 from tests.tools_mcp.search.fetching_here import InThisProcess
@@ -219,14 +219,16 @@ async def test_many_fetched_pages_come_in_parts_that_meet(web: Web, client: Clie
 async def test_what_was_fetched_is_what_a_reports_sources_are_checked_against(
     tmp_path: Path, web: Web, client: Client[Any]
 ) -> None:
-    web.pages["http://example.org/market?year=2025"] = Canned(b"text", headers=TEXT)
+    addresses = [address.replace("https:", "http:") for address in FETCHED]
+    web.pages |= {address: Canned(b"text", headers=TEXT) for address in addresses}
     flagged = []
     async with here("reports", tmp_path) as reports:
         for _ in range(2):
             seen = [row["url"] for row in (await call(client, "search_status"))["fetched"]]
             checked = await reports.call_tool("report_validate", {"markdown": report(), "sources_seen": seen})
             flagged.append("never fetched in this turn" in str(checked.structured_content))
-            await call(client, "search_fetch", url="http://example.org/market?year=2025")
+            for address in addresses:
+                await call(client, "search_fetch", url=address)
 
     assert flagged == [True, False]
 
