@@ -255,7 +255,7 @@ async def test_no_value_of_any_argument_surprises_a_tool(
 @pytest.mark.fuzz
 @pytest.mark.timeout(600)
 @every_tool
-@settings(odd, max_examples=300)
+@settings(odd, max_examples=200)
 @given(draw=st.data())
 async def test_a_thousand_requests_surprise_no_tool(
     clients: Clients, schemas: Mapping[str, dict[str, Any]], tool: str, draw: st.DataObject
