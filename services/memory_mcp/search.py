@@ -13,6 +13,7 @@ from memory_mcp.dense import Nearness
 from memory_mcp.embedding.vector import Vector
 from memory_mcp.model import ANY_SOURCE, UNTRUSTED, Found, Hit, Memory, Recalled, Similar, Source
 from memory_mcp.moments import parse_moment, shown
+from memory_mcp.normal_form import normalised
 from memory_mcp.ranking import Candidate, Corpus
 from memory_mcp.scopes import ALL, parse_search_scope
 from memory_mcp.snippets import clip, snippet
@@ -151,7 +152,7 @@ class MemorySearch:
     def closest(self, memory: Memory) -> Similar | None:
         """Returns the closest other live memory of the same scope, when it is close.
 
-        Candidates are found by the rarest words of the memory: what shares none of them is not close.
+        Candidates are found by the rarest words of the memory, and by its subject: what shares neither is not close.
 
         Raises:
             StoreError: The store refused.
@@ -164,7 +165,8 @@ class MemorySearch:
             query = replace(terms, parts=tuple(rare[:_RARE_TERMS]), compounds=(), names=frozenset())
             found = self._candidates(reader, query, searched, replace(self._weights, pool=_CLOSE_POOL)) if rare else []
             found.sort(key=lambda candidate: (candidate.lexical, candidate.number), reverse=True)
-            others = reader.memories([candidate.number for candidate in found[:_CLOSE_CANDIDATES]])
+            about = _of_subject(reader, memory.content.subject, searched)
+            others = reader.memories([*about, *(candidate.number for candidate in found[:_CLOSE_CANDIDATES])])
         return supersede.closest(memory.content, (other for other in others.values() if other.id != memory.id))
 
     def _ranked(
@@ -243,3 +245,15 @@ class MemorySearch:
 @lru_cache(maxsize=10_000)
 def _subject_terms(subject: str) -> frozenset[str]:
     return content_terms(subject)
+
+
+def _of_subject(reader: Reader, subject: str | None, searched: Searched) -> list[int]:
+    """Returns the newest memories of a subject, found by its rarest word; none when even that one is common."""
+    terms = query_terms(subject or "").parts
+    counts = reader.frequencies(searched, terms, at_most=_RARE_MEMORIES) if terms else {}
+    rarest = min(counts, key=lambda term: counts[term], default=None)
+    if rarest is None or counts[rarest] >= _RARE_MEMORIES:
+        return []
+    numbers = [number for number, *_ in reader.postings(searched, [rarest])[rarest]]
+    same = [at for at, one in reader.subjects(numbers).items() if normalised(one) == normalised(subject or "")]
+    return sorted(same, reverse=True)[:_CLOSE_CANDIDATES]

@@ -51,6 +51,19 @@ def test_the_same_subject_with_other_words_is_a_conflict(world: World) -> None:
     assert found.conflicts
 
 
+def test_the_only_memory_of_a_subject_is_close_whatever_its_words(world: World) -> None:
+    tea = world.stored("She likes tea.", subject="Dana")
+    world.stored("She likes tea.", subject="Dana", scope="project:x")
+    for number in range(20):
+        world.stored(f"Note {number} about Dana.", subject=f"note {number}")
+
+    done = world.remember("Prefers coffee now.", subject="dana")
+
+    assert done.similar is not None
+    assert (done.similar.memory.id, done.similar.conflicts, done.similar.likeness) == (tea.id, True, 0)
+    assert world.remember("Lives in Oslo.", subject="Dana").similar is None  # two are a collection, to which this adds
+
+
 def test_another_subject_is_no_conflict(world: World) -> None:
     other = world.stored("The lamp is very red", subject="lamp")
 
