@@ -4,7 +4,8 @@ A text becomes tokens; a token carries the terms under which it is filed.
 
 * A word is folded (NFKC, lower case, no accents) and stemmed: `Müllers Meetings` → `muller`, `meet`.
 * Words joined by `. - _ / : @ & +` are filed as each part and as the whole, so `POL-358` is found by `pol`, by `358`
-  and, ranked first, by `POL-358`; `38.101` and `multi-agent` likewise.
+  and, ranked first, by `POL-358`; `38.101` and `multi-agent` likewise. A short pair
+  is filed run together too, so that `POL358` and `nodejs` find `POL-358` and `node.js`. `C++` and `C#` are words.
 * Scripts written without spaces (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) are filed as single characters
   and pairs, so that a two-character word is found inside a longer run.
 
@@ -42,6 +43,9 @@ _TOKEN = re.compile(
 _JOINT = re.compile(r"[._\-/:@&+#'\u2019]+")
 _CONTRACTED = re.compile(r"['\u2019](?:s|d|m|ll|re|ve)\Z|(?<=n)['\u2019](?=t\Z)|(?<=\d),(?=\d{3})")
 _ACCENTS = re.compile("[\u0300-\u036f]")
+_NAMING = ("++", "#")
+"""At the end of a word they make another of it: `C`, `C++` and `C#` are three languages."""
+_RUN_TOGETHER_CHARACTERS = 16
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)\Z")
 _SENTENCE_END = re.compile(r"[.!?:]\s+[\"'(«“]*\Z")
 
@@ -155,7 +159,18 @@ def _filed_under(written: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     parts = tuple(stem(_ORDINAL.sub(r"\1", piece)) for piece in pieces)
     if [plain] == pieces or not pieces:
         return parts, (), plain in STOP_WORDS
-    return parts, (plain,) if len(plain) <= MAX_COMPOUND_CHARACTERS else (), False
+    if len(pieces) == 1 and plain.endswith(_NAMING):
+        return (plain,), (), False
+    whole = (plain, *_run_together(plain, pieces)) if len(plain) <= MAX_COMPOUND_CHARACTERS else ()
+    return parts, whole, False
+
+
+def _run_together(plain: str, pieces: list[str]) -> tuple[str, ...]:
+    """Returns the word that people write without its joint: `pol358`, `nodejs`; two numbers would be another one."""
+    together = "".join(pieces)
+    joined = len(plain) == len(together) + 1 and plain[len(pieces[0])] in "-._"
+    is_one = joined and together.isalnum() and not together.isdecimal()
+    return (stem(together),) if is_one and len(together) <= _RUN_TOGETHER_CHARACTERS else ()
 
 
 def _run_token(start: int, run: str) -> Token:

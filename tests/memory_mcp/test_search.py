@@ -360,3 +360,15 @@ def test_a_memory_without_a_word_has_nothing_close(world: World) -> None:
 
     assert world.remember("🎈").similar is None
     assert query_terms("🎈").all == ()
+
+
+def test_languages_and_joined_names_are_found_as_people_write_them(world: World) -> None:
+    for body in ("Ann writes C++.", "Ben writes C#.", "Cem writes C.", "See POL-358.", "It runs on node.js."):
+        world.remember(body)
+
+    assert world.bodies("C++") == ["Ann writes C++."]
+    assert world.bodies("C#") == ["Ben writes C#."]
+    assert world.bodies("who writes in C")[0] == "Cem writes C."
+    assert world.bodies("POL358") == ["See POL-358."]
+    assert world.bodies("nodejs") == ["It runs on node.js."]
+    assert world.bodies("38") == []
