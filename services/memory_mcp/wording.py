@@ -93,7 +93,7 @@ def forget_text(answer: ForgetAnswer) -> str:
     if not answer.erased:
         again = "was already forgotten" if answer.already_forgotten else "is forgotten"
         return f"{answer.id} {again}; searches do not find it, memory_get still shows it."
-    kept = "Its id, hash and times stay"
+    kept = "Its id, hash, times, scope and origin stay, and the keys of its conversation and of the write that made it"
     remains = f"{kept}; the text may still be in {', '.join(answer.remains)}." if answer.remains else f"{kept}."
     return f"{answer.id} is erased from the store. {remains}"
 

@@ -348,6 +348,16 @@ async def test_a_long_body_is_read_in_parts(tmp_path: Path) -> None:
     assert "".join(parts) == body
 
 
+async def test_an_erasure_says_what_stays(tmp_path: Path) -> None:
+    async with here(tmp_path) as client:
+        memory = (await call(client, "memory_remember", body="The code is 4711."))["memory"]["id"]
+
+        assert await said(client, "memory_forget", id=memory, hard=True) == (
+            f"{memory} is erased from the store. Its id, hash, times, scope and origin stay, and the keys of its "
+            "conversation and of the write that made it."
+        )
+
+
 async def test_a_known_text_says_what_of_it_was_not_taken_over(tmp_path: Path) -> None:
     async with here(tmp_path) as client:
         memory = (await call(client, "memory_remember", body="The key is aBcD."))["memory"]["id"]
