@@ -279,7 +279,7 @@ def test_a_host_killed_in_a_turn_leaves_an_interrupted_entry(person: Person) -> 
     script.write_text(SLOW_SERVER)
     person.home.mkdir()
     servers: dict[str, object] = {name: {"disabled": True} for name in BUILT_IN}
-    servers["search"] = {"command": str(BIN / "python"), "args": [str(script)]}
+    servers["search"] = {"command": str(BIN / "python"), "args": [str(script)], "permissions": "allow"}
     (person.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     with start_chat(person) as chat:
         assert chat.stdin is not None
