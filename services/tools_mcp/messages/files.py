@@ -100,8 +100,14 @@ def _from_eml(content: bytes) -> tuple[dict[str, Any], str]:
     if body is None:
         raise ValueError(content[:20])
     text: str = body.get_content()
-    members = "".join(str(message[_MEMBERS]).split())
-    return json.loads(base64.b64decode(members, validate=True)), text.replace("\r\n", "\n").removesuffix("\n")
+    return _facts(str(message[_MEMBERS])), text.replace("\r\n", "\n").removesuffix("\n")
+
+
+def _facts(told: str) -> dict[str, Any]:
+    """Return what a draft's own header says; earlier drafts have the JSON itself in there."""
+    if told.lstrip().startswith("{"):
+        return dict(json.loads(told))
+    return dict(json.loads(base64.b64decode("".join(told.split()), validate=True)))
 
 
 def _markdown(draft: Draft) -> bytes:

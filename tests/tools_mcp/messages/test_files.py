@@ -116,3 +116,17 @@ def test_a_file_name_is_harmless_whoever_the_message_goes_to(name: str) -> None:
     assert re.fullmatch(r"2026-12-01-090000-[\w.-]+", stem)
     assert len(stem.encode()) < 90
     assert not stem.partition("090000-")[2].startswith(".")
+
+
+def test_a_draft_of_the_earlier_form_is_still_one() -> None:
+    content = (
+        b"To: a@b.c\r\nSubject: Hi\r\nDate: Tue, 01 Dec 2026 00:22:25 +0100\r\nX-Unsent: 1\r\n"
+        b'X-Prometheus-Draft: {"channel": "email", "to": ["a@b.c"], "subject": "Hi",\r\n'
+        b' "created": "2026-12-01T00:22:25+01:00", "request":\r\n "6ab9"}\r\n'
+        b'Content-Type: text/plain; charset="utf-8"\r\n'
+        b"Content-Transfer-Encoding: 7bit\r\nMIME-Version: 1.0\r\n\r\nx\r\n"
+    )
+    draft = decode(content, ".eml")
+
+    assert draft is not None
+    assert (draft.to, draft.subject, draft.body, draft.request) == (("a@b.c",), "Hi", "x", "6ab9")
