@@ -31,7 +31,7 @@ from agent_host.receipts.turn_receipt import turn_receipt
 from agent_host.report_saving import OneReport, with_report_saved
 from agent_host.session import Session
 from agent_host.tool_note import tool_note, with_note
-from agent_host.tracing.events import Emit, Outcome, TurnEnded, TurnStarted
+from agent_host.tracing.events import Emit, Outcome, ReceiptMade, TurnEnded, TurnStarted
 from agent_host.tracing.jsonl import TraceFile
 from agent_host.tracing.turn_events import TurnEvents
 from agent_host.turn_parts import TurnParts
@@ -73,6 +73,7 @@ async def run_turn(text: str, session: Session, gateway: str, parts: TurnParts, 
         trace_hash=trace.sha256,
     )
     status, _ = await to_the_end(parts.receipts.append_turn(receipt, said.opening))
+    events.emit(ReceiptMade(receipt, status))
     session.add_turn(text, reply.messages)
     stored = with_note(reply.text, tool_note(events.kept))
     meta = turn_meta(events.kept, reply.text)

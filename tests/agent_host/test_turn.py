@@ -172,9 +172,10 @@ async def test_a_turn_leaves_an_intent_a_decision_a_call_and_a_receipt(room: Roo
 async def test_the_trace_hash_in_the_receipt_is_the_hash_of_the_turns_lines(room: Room) -> None:
     result = await room.turn(ScriptedProvider(says("hi")))
 
-    written = (room.folder / "2026-11-30.jsonl").read_bytes()
-    kinds = [json.loads(line)["type"] for line in written.splitlines()]
-    assert kinds == ["turn_start", "notice", "llm", "turn_end"]
+    lines = (room.folder / "2026-11-30.jsonl").read_bytes().splitlines(keepends=True)
+    kinds = [json.loads(line)["type"] for line in lines]
+    assert kinds == ["turn_start", "notice", "llm", "turn_end", "receipt"]
+    written = b"".join(lines[:-1])  # the receipt holds the hash, which cannot cover its line
     assert result.receipt.trace_hash == hashlib.sha256(written).hexdigest()
 
 
@@ -443,7 +444,8 @@ async def test_events_come_in_the_order_things_happened(room: Room) -> None:
         "ReplyDelta",
         "ModelCalled",
         "TurnEnded",
+        "ReceiptMade",
     ]
     called = next(event for event in room.events if isinstance(event, ToolCalled))
     assert '"turn_id": "t_' in called.outcome.content
-    assert isinstance(room.events[-1], TurnEnded)
+    assert isinstance(room.events[-2], TurnEnded)

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from agent_host.providers.protocol import JsonValue
+from agent_host.receipts.members import receipt_members
 from agent_host.report_digest import report_in
-from agent_host.tracing.events import ToolCalled, TurnEvent
+from agent_host.tracing.events import ReceiptMade, ToolCalled, TurnEvent
+from agent_host.tracing.redaction import redact_text
 
 READ_CHARACTERS: Final = 6_000
 """How much of what was read is kept with a turn, and shown to the summariser with a batch."""
@@ -24,18 +26,21 @@ _MARKS: Final = ("<<", ">>")
 
 
 def turn_meta(events: Iterable[TurnEvent], reply: str) -> dict[str, JsonValue]:
-    """Returns what is kept with a turn's reply: texts read from memory, the report it wrote, whose words it heard."""
+    """Returns what is kept with a turn's reply: its receipt, what it read, its report, whose words it heard."""
+    events = tuple(events)
     calls = [event for event in events if isinstance(event, ToolCalled)]
     memory = [
         call.outcome.structured for call in calls if call.outcome.server == "memory" and not call.outcome.is_error
     ]
     meta: dict[str, JsonValue] = {}
-    if read := bounded(text for answer in memory for text in _texts(answer)):
+    if read := bounded(redact_text(text) for answer in memory for text in _texts(answer)):
         meta["read"] = list(read)
     if report := _report(calls, reply):
         meta["report"] = report[:REPORT_CHARACTERS]
     if any(call.outcome.server not in OWN_SERVERS for call in calls) or any(map(_is_untrusted, memory)):
         meta["outside"] = True
+    if made := next((event for event in events if isinstance(event, ReceiptMade)), None):
+        meta["turn_receipt"] = receipt_members(made.receipt)
     return meta
 
 

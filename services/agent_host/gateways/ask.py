@@ -14,6 +14,7 @@ from agent_host.gateways.approving import AskApprover
 from agent_host.gateways.message import accept_message
 from agent_host.gateways.screen import Screen
 from agent_host.receipts.line import receipt_line
+from agent_host.receipts.members import receipt_members
 from agent_host.tracing.events import Notice, TurnEvent
 from agent_host.turn import TurnResult
 from service_runtime.settings import Settings
@@ -58,6 +59,7 @@ def _document(result: TurnResult) -> dict[str, object]:
         "turn_id": result.receipt.turn_id,
         "session_id": result.receipt.session_id,
         "tools": [asdict(row) for row in result.receipt.tools],
+        "turn_receipt": receipt_members(result.receipt),
         "receipt": {"id": entry.id, "hash": entry.hash, "line": entry.line} if entry else None,
         "queued": result.status.queued,
         "receipt_line": receipt_line(result.receipt, result.status),

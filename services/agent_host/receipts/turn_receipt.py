@@ -10,11 +10,10 @@ from typing import TypeVar
 from agent_host.providers.protocol import Identity, JsonValue
 from agent_host.receipts.drafts import CallCount, DecisionRef, MemoryUsage, ModelUsage, ToolUsage, TurnReceipt
 from agent_host.tracing.events import ModelCalled, ReportSaved, ToolCalled, TurnEnded, TurnEvent, TurnStarted
+from agent_host.tracing.results import stated
 
 MEMORY_SERVER = "memory"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-MICRO = 1_000_000
-PRICE_LIMIT_USD = 1_000_000
 
 Kind = TypeVar("Kind", bound=TurnEvent)
 
@@ -81,7 +80,7 @@ def tool_usage(calls: Sequence[ToolCalled]) -> tuple[ToolUsage, ...]:
     """Counts tool calls by tool, server and status, in the order first seen."""
     rows: dict[tuple[str, str, bool], list[ToolCalled]] = {}
     for call in calls:
-        key = (ledger_name(call.outcome.tool), ledger_name(call.outcome.server), call.outcome.is_error)
+        key = (ledger_name(call.outcome.tool), ledger_name(call.outcome.server), not stated(call.outcome).ok)
         rows.setdefault(key, []).append(call)
     return tuple(
         ToolUsage(tool, server, "error" if failed else "ok", len(group), _stated_cost(group))
@@ -125,16 +124,9 @@ def _report(events: Sequence[TurnEvent]) -> str | None:
 
 
 def _stated_cost(calls: Sequence[ToolCalled]) -> int | None:
-    """Sums what the results say they cost (`cost_usd`, agent.md 2.1), in micro-dollars; None when none says so."""
-    prices = [price for call in calls if (price := _price(call.outcome.structured)) is not None]
+    """Sums what the results say they cost, in micro-dollars; None when none says so."""
+    prices = [price for call in calls if (price := stated(call.outcome).cost_micro_usd) is not None]
     return sum(prices) if prices else None
-
-
-def _price(structured: JsonValue) -> int | None:
-    value = structured.get("cost_usd") if isinstance(structured, Mapping) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < PRICE_LIMIT_USD:
-        return None
-    return round(value * MICRO)
 
 
 def _members(structured: JsonValue, name: str) -> Sequence[JsonValue]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agent_host.mcp_clients.protocol import Permission, ToolOutcome
 from agent_host.providers.protocol import Identity, JsonValue, StopReason, Usage
 
+if TYPE_CHECKING:
+    from agent_host.receipts.drafts import TurnReceipt
+    from agent_host.receipts.protocol import ReceiptStatus
+
 CallKind: TypeAlias = Literal["loop", "final", "triage", "gate", "consolidation", "report", "judge", "call"]
 Outcome: TypeAlias = Literal["replied", "limit_reached", "cancelled", "failed"]
+ScoreSource: TypeAlias = Literal["code", "judge", "human"]
 ExitState: TypeAlias = Literal[
     "ok",
     "ok_amended",
@@ -161,6 +166,29 @@ class TurnEnded:
     iterations: int  # model calls of the loop, the final one at the cap included
 
 
+@dataclass(frozen=True)
+class ReceiptMade:
+    """The turn's receipt, and what became of it. It holds the trace hash, which therefore cannot cover its line."""
+
+    receipt: TurnReceipt
+    status: ReceiptStatus
+
+
+@dataclass(frozen=True)
+class TurnScored:
+    """A finished turn was scored, possibly days later (agent.md row 93). `value` is in thousandths, 0 to 1,000.
+
+    `judge` names the model that scored; a score by code or a person has none. Its cost is None when no price is known.
+    """
+
+    source: ScoreSource
+    name: str
+    value_permille: int
+    note: str
+    judge: Identity | None = None
+    cost_micro_usd: int | None = None
+
+
 TurnEvent: TypeAlias = (
     TurnStarted
     | ReplyDelta
@@ -175,5 +203,7 @@ TurnEvent: TypeAlias = (
     | Consolidated
     | Notice
     | TurnEnded
+    | ReceiptMade
+    | TurnScored
 )
 Emit: TypeAlias = Callable[[TurnEvent], None]

@@ -1,15 +1,19 @@
-"""Trace lines: one JSON object an event (agent.md 2.6). Pure; `jsonl.py` writes them."""
+"""Trace lines: one JSON object an event (agent.md 2.6). Pure; `jsonl.py` writes them, `reading.py` reads them.
+
+The order of a turn: `turn_start`, then `gate`, `used`, `slots`, `permission`, `tool`, `llm`, `report` and `notice` as
+they happen, `turn_end`, `receipt`. After that may come, under the same turn, what its consolidation did and a `score`.
+The receipt's trace hash covers the lines from `turn_start` to `turn_end`; `receipt` holds it and cannot be covered.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Final
 
-from agent_host.mcp_clients.protocol import ToolOutcome
 from agent_host.providers.protocol import JsonValue
+from agent_host.receipts.members import receipt_members
 from agent_host.tracing.events import (
     Consolidated,
     GateDecided,
@@ -17,39 +21,35 @@ from agent_host.tracing.events import (
     ModelCalled,
     Notice,
     PermissionDecided,
+    ReceiptMade,
     ReportSaved,
     SlotsDecided,
     ToolCalled,
     TurnEnded,
     TurnEvent,
+    TurnScored,
     TurnStarted,
 )
 from agent_host.tracing.redaction import redact, redact_text
+from agent_host.tracing.tool_lines import QUERY_LIMIT, tool_members
 
-ARGUMENTS_LIMIT = 500
-OUTPUT_LIMIT = 4_000
-ERROR_LIMIT = 200
-QUERY_LIMIT = 200
-IDS_LIMIT = 20
-_MEMORY_SPANS: Mapping[str, str] = {
-    "memory_search": "retrieval",
-    "memory_recall": "retrieval",
-    "memory_remember": "memory_write",
-    "memory_update": "memory_write",
-}
+TRACE_VERSION: Final = 2
+_LOOP_KINDS: Final = frozenset({"loop", "final"})
+_PERMILLE: Final = 1_000
 
 
-def trace_line(event: TurnEvent, turn_id: str, at_ms: int) -> bytes | None:
+def trace_line(event: TurnEvent, turn_id: str, at_ms: int, iteration: int | None = None) -> bytes | None:
     """Returns the event's trace line with its line break, or None for an event that is not traced.
 
-    Times are UTC with milliseconds. Arguments and outputs are redacted and cut to `ARGUMENTS_LIMIT` and
-    `OUTPUT_LIMIT` characters; `output_sha256` is over the whole output as the model read it.
+    Times are UTC with milliseconds. `iteration` is how many model calls the loop has made, this one included.
     """
     members = _members(event)
     if members is None:
         return None
+    if isinstance(event, ModelCalled) and event.kind in _LOOP_KINDS and iteration is not None:
+        members["iteration"] = iteration
     stamp = datetime.fromtimestamp(at_ms / 1000, tz=UTC).isoformat(timespec="milliseconds")
-    row = {"ts": stamp.replace("+00:00", "Z"), "turn_id": turn_id, **members}
+    row = {"ts": stamp.replace("+00:00", "Z"), "v": TRACE_VERSION, "turn_id": turn_id, **members}
     return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace") + b"\n"
 
 
@@ -65,7 +65,7 @@ def _members(event: TurnEvent) -> dict[str, JsonValue] | None:
         case ModelCalled():
             return _model_members(event)
         case ToolCalled():
-            return _tool_members(event)
+            return tool_members(event)
         case Notice():
             return {"type": "notice", "text": redact_text(event.text)}
         case TurnEnded():
@@ -91,10 +91,10 @@ def _other_members(event: TurnEvent) -> dict[str, JsonValue] | None:
         case Consolidated():
             return _consolidation_members(event)
         case _:
-            return _knowledge_members(event)
+            return _outcome_members(event)
 
 
-def _knowledge_members(event: TurnEvent) -> dict[str, JsonValue] | None:
+def _outcome_members(event: TurnEvent) -> dict[str, JsonValue] | None:
     match event:
         case KnowledgeUsed():
             return {"type": "used", "entries": redact(event.entries)}
@@ -102,12 +102,16 @@ def _knowledge_members(event: TurnEvent) -> dict[str, JsonValue] | None:
             title, summary = redact_text(event.title), redact(event.summary)
             told = {"title": title, "memory_id": event.memory_id, "scope": event.scope, "summary": summary}
             return {"type": "report", **told}
+        case ReceiptMade():
+            return _receipt_members(event)
+        case TurnScored():
+            return _score_members(event)
         case _:
             return None
 
 
 def _model_members(event: ModelCalled) -> dict[str, JsonValue]:
-    return {
+    members: dict[str, JsonValue] = {
         "type": "llm",
         "kind": event.kind,
         "provider": event.identity.provider,
@@ -125,6 +129,9 @@ def _model_members(event: ModelCalled) -> dict[str, JsonValue]:
         "call_id": event.call_id,
         "entry_id": event.entry_id,
     }
+    if event.kind == "final":
+        members["final_answer"] = True
+    return members
 
 
 def _permission_members(event: PermissionDecided) -> dict[str, JsonValue]:
@@ -149,52 +156,23 @@ def _consolidation_members(event: Consolidated) -> dict[str, JsonValue]:
     }
 
 
-def _tool_members(event: ToolCalled) -> dict[str, JsonValue]:
-    outcome = event.outcome
-    arguments = redact(event.arguments)
-    as_text = json.dumps(arguments, ensure_ascii=False)
-    members: dict[str, JsonValue] = {
-        "type": "tool",
-        "v": 2,
-        "span": _MEMORY_SPANS.get(outcome.tool, "tool"),
-        "tool": event.name,
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.call.id": event.call_id,
-        "source": f"mcp:{outcome.server}",
-        "args": arguments if len(as_text) <= ARGUMENTS_LIMIT else as_text[:ARGUMENTS_LIMIT],
-        "output": _readable(outcome)[:OUTPUT_LIMIT],
-        "output_sha256": hashlib.sha256(outcome.content.encode("utf-8", "surrogatepass")).hexdigest(),
-        "ok": not outcome.is_error,
-        "duration_ms": outcome.duration_ms,
+def _receipt_members(event: ReceiptMade) -> dict[str, JsonValue]:
+    entry = event.status.entry
+    return {
+        "type": "receipt",
+        "turn_receipt": receipt_members(event.receipt),
+        "entry": {"id": entry.id, "hash": entry.hash} if entry else None,
+        "queued": event.status.queued,
     }
-    if event.read_first:
-        members["read_first"] = True
-    if members["span"] == "retrieval":
-        members |= _retrieval_members(event)
-    if outcome.is_error:
-        members["error"] = redact_text(outcome.content)[:ERROR_LIMIT]
-    return members
 
 
-def _retrieval_members(event: ToolCalled) -> dict[str, JsonValue]:
-    """Returns what was searched for and what came back, by ids alone."""
-    structured = event.outcome.structured
-    answer = structured if isinstance(structured, Mapping) else {}
-    entries = answer.get("entries")
-    found = [one for one in entries if isinstance(one, Mapping)] if isinstance(entries, list | tuple) else []
-    members: dict[str, JsonValue] = {
-        "gated": event.gated,
-        "query": redact_text(str(event.arguments.get("query", "")))[:QUERY_LIMIT],
-        "results": len(found),
-        "memory_ids": [str(one.get("id", ""))[:80] for one in found[:IDS_LIMIT]],
+def _score_members(event: TurnScored) -> dict[str, JsonValue]:
+    return {
+        "type": "score",
+        "source": event.source,
+        "name": event.name,
+        "value": event.value_permille / _PERMILLE,
+        "note": redact_text(event.note),
+        "judge": f"{event.judge.provider}/{event.judge.model}" if event.judge else None,
+        "cost_micro_usd": event.cost_micro_usd,
     }
-    if isinstance(trace_id := answer.get("retrieval_trace_id"), str):
-        members["retrieval_trace_id"] = trace_id[:80]
-    return members
-
-
-def _readable(outcome: ToolOutcome) -> str:
-    """Returns what a tool answered without secrets: by name and by shape where there is structure, else by shape."""
-    if outcome.structured is None:
-        return redact_text(outcome.content)
-    return json.dumps(redact(outcome.structured), ensure_ascii=False, separators=(",", ":"))

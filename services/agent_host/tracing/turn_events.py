@@ -29,7 +29,7 @@ class TurnEvents:
     def emit(self, event: TurnEvent) -> None:
         """Keeps, traces and shows one event."""
         self.kept.append(event)
-        line = trace_line(event, self.turn_id, self._now_ms())
+        line = trace_line(event, self.turn_id, self._now_ms(), self.iterations)
         if line is not None:
             self._trace.write(line)
         try:

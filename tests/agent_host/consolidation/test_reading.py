@@ -50,3 +50,9 @@ def test_a_report_is_known_by_the_reply_or_by_what_was_sent_to_a_tool() -> None:
 def test_what_is_kept_has_an_end() -> None:
     assert sum(map(len, bounded("x" * 4_000 + str(number) for number in range(9)))) == READ_CHARACTERS
     assert bounded(["", "a", "a"]) == ("a",)
+
+
+def test_a_secret_in_a_memory_is_not_kept_with_the_turn_that_read_it() -> None:
+    answer: JsonValue = {"entries": [{"snippet": "The key is sk-abcdefghijklmnop1234."}]}
+
+    assert turn_meta([called("memory", answer)], "hi") == {"read": ["The key is ***."]}

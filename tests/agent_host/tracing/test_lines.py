@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,25 +14,32 @@ import pytest
 
 from agent_host.mcp_clients.protocol import Permission, ToolOutcome
 from agent_host.providers.protocol import Identity, JsonValue, Usage
+from agent_host.receipts.drafts import CallCount, DecisionRef, MemoryUsage, ModelUsage, ToolUsage, TurnReceipt
+from agent_host.receipts.protocol import ReceiptStatus, StoredEntry
 from agent_host.tracing.events import (
+    CallKind,
     Consolidated,
     GateDecided,
     KeptFact,
     ModelCalled,
     Notice,
     PermissionDecided,
+    ReceiptMade,
     ReplyDelta,
     SlotsDecided,
     SlotVerdict,
     ToolCalled,
     ToolStarted,
     TurnEnded,
+    TurnScored,
     TurnStarted,
 )
 from agent_host.tracing.jsonl import TraceFile
-from agent_host.tracing.lines import ARGUMENTS_LIMIT, OUTPUT_LIMIT, trace_line
+from agent_host.tracing.lines import trace_line
+from agent_host.tracing.tool_lines import ARGUMENTS_LIMIT, OUTPUT_LIMIT
 
 AT_MS = 1_764_607_125_386
+SECRET = "sk-abcdefghijklmnop1234"
 
 
 def parsed(line: bytes | None) -> dict[str, Any]:
@@ -197,3 +205,63 @@ def test_a_decision_about_a_call_is_traced_with_its_reason_and_the_persons_answe
     row = parsed(trace_line(event, "t_1", AT_MS))
     assert (row["type"], row["tool"], row["gen_ai.tool.call.id"]) == ("permission", "far_write", "u_1")
     assert (row["granted"], row["reason"], row["answer"]) == (False, "untrusted", "no")
+
+
+def receipt_made(entry: StoredEntry | None) -> ReceiptMade:
+    model = ModelUsage("m", 900, 40, 0, 0, 3_300, estimated=True, priced=True, calls=(CallCount("loop", 1),))
+    receipt = TurnReceipt(
+        turn_id="t_1",
+        session_id="s_1",
+        gateway="cli",
+        outcome="replied",
+        iterations=1,
+        input_hash="1" * 64,
+        reply_hash="2" * 64,
+        commitment="hmac-sha256",
+        model=model,
+        tools=(ToolUsage("find", "market", "ok", 2, 30_000),),
+        memory=MemoryUsage(1, 2, 0, 0, None),
+        decisions=(DecisionRef("c_1", 1),),
+        total_micro_usd=33_300,
+        trace_hash="3" * 64,
+    )
+    return ReceiptMade(receipt, ReceiptStatus(entry, queued=0 if entry else 3))
+
+
+def test_a_receipt_is_a_line_with_its_entry_or_how_many_wait() -> None:
+    signed = parsed(trace_line(receipt_made(StoredEntry(7, "a" * 64, AT_MS, "{}")), "t_1", AT_MS))
+    queued = parsed(trace_line(receipt_made(None), "t_1", AT_MS))
+
+    assert signed["entry"] == {"id": 7, "hash": "a" * 64}
+    assert (queued["entry"], queued["queued"]) == (None, 3)
+    assert signed["turn_receipt"] == queued["turn_receipt"]
+
+
+def test_a_receipts_members_are_a_closed_set_at_every_level() -> None:
+    made = parsed(trace_line(receipt_made(None), "t_1", AT_MS))["turn_receipt"]
+
+    assert set(made) == {field.name for field in fields(TurnReceipt)}
+    assert set(made["model"]) == {field.name for field in fields(ModelUsage)}
+    assert made["tools"] == [{"tool": "find", "provider": "market", "status": "ok", "n": 2, "cost_micro_usd": 30_000}]
+    assert made["decisions"] == [{"call_id": "c_1", "entry_id": 1}]
+
+
+def test_a_score_says_who_gave_it_and_what_for() -> None:
+    judged = TurnScored("judge", "grounded", 700, f"No {SECRET} in it.", Identity("anthropic", "claude", "1"), 120)
+
+    row = parsed(trace_line(judged, "t_1", AT_MS))
+
+    assert (row["source"], row["name"], row["value"], row["note"]) == ("judge", "grounded", 0.7, "No *** in it.")
+    assert (row["judge"], row["cost_micro_usd"]) == ("anthropic/claude", 120)
+    assert parsed(trace_line(TurnScored("human", "liked", 1_000, ""), "t_1", AT_MS))["judge"] is None
+
+
+@pytest.mark.parametrize(("kind", "iteration"), [("loop", 3), ("final", 3), ("gate", None)])
+def test_a_call_of_the_loop_says_which_it_was(kind: CallKind, iteration: int | None) -> None:
+    called = ModelCalled(kind, Identity("mock", "b", "1"), "end_turn", Usage(), 0, 1, "ok", "c_1", None)
+
+    row = parsed(trace_line(called, "t_1", AT_MS, iteration=3))
+
+    assert row.get("iteration") == iteration
+    assert row.get("final_answer") is (True if kind == "final" else None)
+    assert row["v"] == 2
