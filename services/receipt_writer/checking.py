@@ -76,7 +76,7 @@ async def _started(folder: Path, layer: str) -> AsyncIterator[asyncio.StreamRead
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+        await process.communicate()  # what it still said: a pipe not read to its end outlives the event loop
 
 
 def _told(line: bytes) -> Progress | Finding:

@@ -76,7 +76,7 @@ async def _ask(raw: Raw, timeout_s: float) -> Reading:
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+        await process.communicate()  # what it still said: a pipe not read to its end outlives the event loop
     try:
         return Reading(**json.loads(answer))
     except (ValueError, TypeError):  # it died in the middle

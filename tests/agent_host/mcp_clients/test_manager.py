@@ -348,7 +348,7 @@ async def test_servers_end_when_their_host_is_killed(tmp_path: Path) -> None:
     children = _children(host.pid)
     assert len(children) == 2
     host.kill()
-    await host.wait()
+    await host.communicate()
     await asyncio.gather(*map(until_gone, children))
 
 

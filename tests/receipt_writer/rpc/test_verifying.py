@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -204,3 +205,18 @@ async def test_checks_of_one_tenant_do_not_take_the_places_of_another(
     go.set()
     assert [answer.progress.done_bytes for answer in await asyncio.gather(*reading)] == [1, 1, 1]
     assert sorted(begun) == [folder, folder, folder / "tenants" / "acme"]
+
+
+def test_a_check_that_is_left_unread_leaves_nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    talker = tmp_path / "talker"
+    talker.write_text("#!/bin/sh\nexec yes '[1, 2]'\n")  # more than a pipe and a reader hold
+    talker.chmod(0o700)
+    monkeypatch.setattr(checking.sys, "executable", str(talker))
+
+    async def leave() -> None:
+        check = Checks().run(tmp_path, "L12")
+        await anext(check)
+        await check.aclose()
+
+    asyncio.run(leave())
+    gc.collect()  # what is still open would say so here, as an error
