@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -211,7 +212,7 @@ def test_a_check_that_is_left_unread_leaves_nothing_open(tmp_path: Path, monkeyp
     talker = tmp_path / "talker"
     talker.write_text("#!/bin/sh\nexec yes '[1, 2]'\n")  # more than a pipe and a reader hold
     talker.chmod(0o700)
-    monkeypatch.setattr(checking.sys, "executable", str(talker))
+    monkeypatch.setattr(sys, "executable", str(talker))
 
     async def leave() -> None:
         check = Checks().run(tmp_path, "L12")
