@@ -9,6 +9,7 @@ HostError                       base; the message is one sentence for a person
 ├── WriterUnavailableError      the receipt writer does not answer: the receipt is spooled
 ├── ReceiptRefusedError         the receipt writer refused a draft
 ├── BudgetSpentError            a turn or a day has cost what it may: no further model call is made
+├── TraceError                  a trace file is not what the host writes: it is refused, not guessed at
 ├── NoDecisionError             a spec that says `raise` got no usable output; its entry is recorded
 └── ProviderError               a model gave no usable answer
     ├── ProviderRefusedError    the provider refused the request (4xx); asking again changes nothing
@@ -58,6 +59,10 @@ class ReceiptRefusedError(HostError):
 
 class BudgetSpentError(HostError):
     """A budget is spent; the message names the setting and what was spent."""
+
+
+class TraceError(HostError):
+    """A trace file cannot be read as one; the message names it."""
 
 
 class NoDecisionError(HostError):

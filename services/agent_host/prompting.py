@@ -11,7 +11,7 @@ from agent_host.providers.protocol import ModelRequest, ToolSpec
 from agent_host.research import known_block, read_first
 from agent_host.session import Session
 from agent_host.skills.matching import Skill, matching
-from agent_host.tracing.events import KnowledgeUsed, Notice
+from agent_host.tracing.events import KnowledgeUsed, Notice, SkillsChosen
 from agent_host.tracing.turn_events import TurnEvents
 from agent_host.turn_parts import TurnParts
 
@@ -68,7 +68,10 @@ def _skills(text: str, parts: TurnParts, events: TurnEvents) -> tuple[Skill, ...
     """Returns the skills the message is about, and says which files are none."""
     for problem in parts.skills.problems():
         events.emit(Notice(problem))
-    return matching(text, parts.skills.skills())
+    chosen = matching(text, parts.skills.skills())
+    if chosen:
+        events.emit(SkillsChosen(tuple(skill.name for skill in chosen)))
+    return chosen
 
 
 async def _known(text: str, skills: tuple[Skill, ...], parts: TurnParts, events: TurnEvents) -> str:

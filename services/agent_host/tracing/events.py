@@ -134,6 +134,13 @@ class Consolidated:
 
 
 @dataclass(frozen=True)
+class SkillsChosen:
+    """The skills that joined the turn's prompt, by name; not emitted when there are none."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class KnowledgeUsed:
     """What memory held about the subject of a research turn, as the prompt has it (agent.md row 55)."""
 
@@ -196,6 +203,7 @@ TurnEvent: TypeAlias = (
     | ToolStarted
     | ToolCalled
     | PermissionDecided
+    | SkillsChosen
     | KnowledgeUsed
     | ReportSaved
     | GateDecided

@@ -1,8 +1,9 @@
 """Trace lines: one JSON object an event (agent.md 2.6). Pure; `jsonl.py` writes them, `reading.py` reads them.
 
-The order of a turn: `turn_start`, then `gate`, `used`, `slots`, `permission`, `tool`, `llm`, `report` and `notice` as
-they happen, `turn_end`, `receipt`. After that may come, under the same turn, what its consolidation did and a `score`.
-The receipt's trace hash covers the lines from `turn_start` to `turn_end`; `receipt` holds it and cannot be covered.
+The order of a turn: `turn_start`; then `skills`, `gate`, `used`, `slots`, `permission`, `tool`, `llm`, `report` and
+`notice` as they happen; `turn_end`; `receipt`. After that may come, under the same turn, what the consolidation
+after it did, and a `score`. The receipt's trace hash covers the lines from `turn_start` to `turn_end`;
+`receipt` holds it and cannot be covered.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from agent_host.tracing.events import (
     PermissionDecided,
     ReceiptMade,
     ReportSaved,
+    SkillsChosen,
     SlotsDecided,
     ToolCalled,
     TurnEnded,
@@ -96,6 +98,8 @@ def _other_members(event: TurnEvent) -> dict[str, JsonValue] | None:
 
 def _outcome_members(event: TurnEvent) -> dict[str, JsonValue] | None:
     match event:
+        case SkillsChosen():
+            return {"type": "skills", "names": list(event.names)}
         case KnowledgeUsed():
             return {"type": "used", "entries": redact(event.entries)}
         case ReportSaved():
