@@ -4,8 +4,10 @@ import asyncio
 import logging
 import os
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvloop
 
@@ -22,6 +24,9 @@ from receipt_writer.storage.lock import running_holder
 from receipt_writer.tenants import Tenants
 from service_runtime.shutdown import leave_within
 
+if TYPE_CHECKING:
+    import grpc.aio
+
 _log = logging.getLogger("receipt_writer")
 DRAIN_S = 2.0
 """How long a process may take to leave; then it ends itself, with status 1."""
@@ -33,7 +38,7 @@ class ServeOptions:
 
     With `exit_with_stdin` the host that holds the pipe rules: a Ctrl-C at its terminal is the host's affair. With
     `take_over` a writer that hangs loses the folder, and its socket. With a `certificate` and its key, both PEM, the
-    server speaks TLS only.
+    server speaks TLS only. `is_traced`: the process exports spans, so calls get one each.
     """
 
     exit_with_stdin: bool = False
@@ -41,14 +46,20 @@ class ServeOptions:
     is_token_required: bool = False
     state_every_ms: int = STATE_EVERY_MS
     certificate: tuple[bytes, bytes] | None = None
+    is_traced: bool = False
 
 
 async def run_service(
-    tenants: Tenants[Service], address: Address, leave: asyncio.Event, certificate: tuple[bytes, bytes] | None = None
+    tenants: Tenants[Service],
+    address: Address,
+    leave: asyncio.Event,
+    certificate: tuple[bytes, bytes] | None = None,
+    *,
+    gates: "Sequence[grpc.aio.ServerInterceptor]" = (),
 ) -> int:
     """Serve until `leave` is set (status 0) or a storage fails (status 1); every acknowledged entry is on disk then.
 
-    With a certificate and its key, both PEM, the server speaks TLS only.
+    With a certificate and its key, both PEM, the server speaks TLS only. Calls go through `gates` first.
 
     Raises:
         ListenError: The address is taken or cannot be used; nothing was served.
@@ -57,7 +68,7 @@ async def run_service(
     from receipt_writer.server import ReceiptServer
 
     closing = asyncio.Event()
-    server = ReceiptServer(SERVICE_NAME, make_gate(tenants, closing), closing)
+    server = ReceiptServer(SERVICE_NAME, (*gates, make_gate(tenants, closing)), closing)
     tenants.start()
     try:
         bound = await server.start(address, certificate)
@@ -97,7 +108,8 @@ def serve_process(folder: Path, address: Address, options: ServeOptions, source:
         required = options.is_token_required
         tenants = make_tenants(service, source=source, take_over=options.take_over, is_token_required=required)
         lost = asyncio.create_task(_leave_to_the_next(tenants))
-        status = await run_service(tenants, address, leave, options.certificate)
+        gates = _spans() if options.is_traced else ()
+        status = await run_service(tenants, address, leave, options.certificate, gates=gates)
         limit.cancel()
         lost.cancel()
         return status
@@ -105,6 +117,12 @@ def serve_process(folder: Path, address: Address, options: ServeOptions, source:
     # An append wakes the loop some three times, which uvloop does for a tenth of an append's CPU less.
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(serve())
+
+
+def _spans() -> "Sequence[grpc.aio.ServerInterceptor]":
+    from receipt_writer.rpc.spans import CallSpans
+
+    return (CallSpans(),)
 
 
 def _require_address(address: Address, folder: Path, *, take_over: bool) -> None:

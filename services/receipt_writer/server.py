@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import grpc
@@ -41,13 +41,13 @@ _OPTIONS = (
 
 
 class ReceiptServer:
-    """One listening server. The gate answers the service's own RPCs; health and reflection stand beside it."""
+    """One listening server. Its gates answer the service's own RPCs; health and reflection stand beside them."""
 
-    def __init__(self, service_name: str, gate: grpc.aio.ServerInterceptor, leaving: asyncio.Event) -> None:
-        """Serve what `gate` chooses; `leaving` is set when open streams are to end themselves."""
+    def __init__(self, service_name: str, gates: Sequence[grpc.aio.ServerInterceptor], leaving: asyncio.Event) -> None:
+        """Serve what `gates` choose, outermost first; `leaving` is set when open streams are to end themselves."""
         self._names = (service_name, health.SERVICE_NAME, reflection.SERVICE_NAME)
         self._leaving = leaving
-        self._server = grpc.aio.server(interceptors=(gate,), options=_OPTIONS, maximum_concurrent_rpcs=MOST_RPCS)
+        self._server = grpc.aio.server(interceptors=tuple(gates), options=_OPTIONS, maximum_concurrent_rpcs=MOST_RPCS)
         self._closing = asyncio.Event()
         self._health = _Health(self._closing)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)

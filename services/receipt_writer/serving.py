@@ -6,6 +6,7 @@ The other commands are typer's. Importing typer and what it needs takes about a 
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from receipt_writer.credentials import read_certificate
@@ -17,6 +18,7 @@ from receipt_writer.signers.source import key_source
 from receipt_writer.state import STATE_EVERY_MS
 from service_runtime import logs
 from service_runtime.settings import load_settings
+from service_telemetry.export import start
 
 _LONGEST_S = 31_536_000  # a year
 
@@ -42,7 +44,13 @@ def main(arguments: Sequence[str]) -> int:
         certificate=_certificate(options.tls_cert, options.tls_key),
     )
     source = key_source(settings.get, options.passphrase_file)
-    return serve_process(settings.home.folder("receipts"), address, serve_options, source)
+    export = start(settings.values, "receipt-writer")
+    serve_options = replace(serve_options, is_traced=export is not None)
+    try:
+        return serve_process(settings.home.folder("receipts"), address, serve_options, source)
+    finally:
+        if export:
+            export.close()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from service_runtime import logs
 from service_runtime.errors import ServiceError, SetupError
 from service_runtime.settings import Settings, load_settings
+from service_telemetry.export import start
 
 if TYPE_CHECKING:
     from fastmcp import Context, FastMCP
@@ -74,7 +75,12 @@ def run_service(service: McpService, argv: Sequence[str]) -> int:
         elif options.check:
             sys.stdout.write(f"{service.check(settings)}\n")
         else:
-            _serve(service, settings, options)
+            export = start(settings.values, service.command.replace(" ", "-"))
+            try:
+                _serve(service, settings, options)
+            finally:
+                if export:
+                    export.close()
     except ServiceError as error:
         sys.stderr.write(f"{service.command}: {error}\n")
         return 2 if isinstance(error, SetupError) else 1

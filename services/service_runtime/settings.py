@@ -14,7 +14,8 @@ from service_runtime.errors import SetupError
 from service_runtime.home import Home
 
 _PREFIX = "PROMETHEUS_"
-_READ = (_PREFIX, "OTEL_", "ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+_OTEL = "OTEL_"
+_READ = (_PREFIX, _OTEL, "ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 _HOST_ONLY = {f"{_PREFIX}{name}" for name in ("API_KEY", "WRITER_TOKEN", "WRITER_TOKEN_FILE")}  # of no use to a child
 
 
@@ -34,9 +35,9 @@ class Settings:
         return self.values.get(name)
 
     def environment(self) -> dict[str, str]:
-        """Return the `PROMETHEUS_*` pairs a child process needs, home included, the host's own secrets left out."""
-        ours = {name: told for name, told in self.values.items() if name.startswith(_PREFIX) and name not in _HOST_ONLY}
-        return ours | {f"{_PREFIX}HOME": str(self.home.path)}
+        """Return the `PROMETHEUS_*` and `OTEL_*` pairs for a child, home included, the host's own secrets left out."""
+        ours = {name for name in self.values if name.startswith((_PREFIX, _OTEL))} - _HOST_ONLY
+        return {name: self.values[name] for name in ours} | {f"{_PREFIX}HOME": str(self.home.path)}
 
     def zone(self) -> ZoneInfo:
         """Return the zone of `PROMETHEUS_TIMEZONE`, else the system's.

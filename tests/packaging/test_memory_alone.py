@@ -84,7 +84,7 @@ def test_the_memory_extra_brings_all_that_the_server_imports(metadata: list[Requ
     brought = closure(metadata, "memory")
     distributions = packages_distributions()
     modules = {*imported(ROOT / "services" / "memory_mcp"), *imported(ROOT / "services" / "service_runtime")}
-    foreign = modules - set(sys.stdlib_module_names) - {"memory_mcp", "service_runtime"}
+    foreign = modules - set(sys.stdlib_module_names) - {"memory_mcp", "service_runtime", "service_telemetry"}
     missing = {
         module
         for module in foreign

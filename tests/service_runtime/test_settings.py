@@ -120,6 +120,17 @@ def test_a_child_gets_our_settings_but_not_the_models_key(tmp_path: Path) -> Non
     assert "secret" not in repr(settings)
 
 
+def test_a_child_gets_what_it_needs_to_export_spans_from_env_files_too(tmp_path: Path) -> None:
+    write(tmp_path / ".env", "OTEL_EXPORTER_OTLP_HEADERS=authorization=secret")
+    settings = load_settings({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}, tmp_path, str(tmp_path))
+    assert settings.environment() == {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318",
+        "OTEL_EXPORTER_OTLP_HEADERS": "authorization=secret",
+        "PROMETHEUS_HOME": str(tmp_path),
+    }
+    assert "secret" not in repr(settings)
+
+
 def test_the_zone_is_the_told_one_else_the_systems(tmp_path: Path) -> None:
     assert str(Settings(Home(tmp_path), {"PROMETHEUS_TIMEZONE": "Europe/Berlin"}).zone()) == "Europe/Berlin"
     assert Settings(Home(tmp_path)).zone().key

@@ -1,0 +1,118 @@
+"""The last step before a collector: a span loses what may not leave, and the first failure is told, once.
+
+Libraries record what went wrong in their own words, which quote arguments and answers. So of an exception only its type
+leaves, of a status no description, and of what the conventions call content nothing at all, whoever put it on a span.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.trace import Status
+from opentelemetry.util.types import AnyValue
+
+from service_telemetry.redaction import redact_text
+
+_CONTENT: Final = frozenset(
+    {
+        "gen_ai.input.messages",
+        "gen_ai.output.messages",
+        "gen_ai.system_instructions",
+        "gen_ai.tool.definitions",
+        "gen_ai.tool.call.arguments",
+        "gen_ai.tool.call.result",
+        "gen_ai.tool.description",
+        "gen_ai.memory.records",
+        "gen_ai.retrieval.documents",
+        "gen_ai.retrieval.query.text",
+    }
+)
+_EXCEPTION_TYPE: Final = "exception.type"
+_WORDS: Final = 200  # characters of what an exporter says
+_logger = logging.getLogger("service_telemetry")
+
+
+class Outgoing(SpanExporter):
+    """Hands cleaned spans to the real exporter; warns of the first batch that does not arrive and of no other."""
+
+    def __init__(self, exporter: SpanExporter, destination: str) -> None:
+        """Takes the exporter, and the collector's address as it may be shown."""
+        self.failed = False
+        self._exporter = exporter
+        self._destination = destination
+        self._said = _Said()
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Send a batch; never raises."""
+        self._said.words = ""
+        try:
+            result = self._exporter.export([cleaned(span) for span in spans])
+        except (OSError, RuntimeError, TypeError, ValueError) as error:
+            self._said.words, result = type(error).__name__, SpanExportResult.FAILURE
+        if result is not SpanExportResult.SUCCESS and not self.failed:
+            self.failed = True
+            _logger.warning(
+                "Spans cannot be sent to %s (%s); the work goes on, and this is said once.",
+                self._destination,
+                self._said.words or "no reason was given",
+            )
+        return result
+
+    def shutdown(self) -> None:
+        """Close the exporter."""
+        self._exporter.shutdown()
+
+
+class _Said(logging.Handler):
+    """Listens to what OpenTelemetry logs in place of everybody else, and keeps its last words."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.words = ""
+        for name in ("opentelemetry.exporter", "opentelemetry.sdk"):
+            logger = logging.getLogger(name)
+            logger.propagate = False
+            logger.handlers = [self]
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.words = redact_text(" ".join(record.getMessage().split()))[:_WORDS]
+
+
+def cleaned(span: ReadableSpan) -> ReadableSpan:
+    """Return the span without exceptions' words, status descriptions, content and secrets."""
+    return ReadableSpan(
+        name=redact_text(span.name),
+        context=span.get_span_context(),
+        parent=span.parent,
+        resource=span.resource,
+        attributes=_attributes(span.attributes or {}),
+        events=[_event(event) for event in span.events],
+        links=span.links,
+        kind=span.kind,
+        status=Status(span.status.status_code),
+        start_time=span.start_time,
+        end_time=span.end_time,
+        instrumentation_scope=span.instrumentation_scope,
+    )
+
+
+def _event(event: Event) -> Event:
+    attributes = event.attributes or {}
+    kept = {name: value for name, value in attributes.items() if not name.startswith("exception.")}
+    if _EXCEPTION_TYPE in attributes:
+        kept[_EXCEPTION_TYPE] = attributes[_EXCEPTION_TYPE]
+    return Event(event.name, _attributes(kept), event.timestamp)
+
+
+def _attributes(attributes: Mapping[str, AnyValue]) -> dict[str, AnyValue]:
+    return {name: _value(value) for name, value in attributes.items() if name not in _CONTENT}
+
+
+def _value(value: AnyValue) -> AnyValue:
+    if isinstance(value, str):
+        return redact_text(value)
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return tuple(_value(item) for item in value)
+    return value
