@@ -6,6 +6,7 @@ HostError                       base; the message is one sentence for a person
 ├── ConfigurationError          settings, keys or files name something unusable (exit 2)
 │   └── SpecError               a RuntimeAISpec breaks one of its rules
 ├── HomeInUseError              another host runs on this home (exit 2)
+├── LoginError                  a login to a tool server did not come about; what was kept before stays
 ├── WriterUnavailableError      the receipt writer does not answer: the receipt is spooled
 ├── ReceiptRefusedError         the receipt writer refused a draft
 ├── BudgetSpentError            a turn or a day has cost what it may: no further model call is made
@@ -47,6 +48,10 @@ class SpecError(ConfigurationError):
 
 class HomeInUseError(HostError):
     """Another agent host holds this home folder."""
+
+
+class LoginError(HostError):
+    """A login to a tool server did not come about; what was kept before stays as it was."""
 
 
 class WriterUnavailableError(HostError):

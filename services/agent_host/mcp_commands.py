@@ -1,4 +1,4 @@
-"""The commands about tool servers: `agent-host mcp list|accept`."""
+"""The commands about tool servers: `agent-host mcp list|accept|login|logout`."""
 
 from __future__ import annotations
 
@@ -30,3 +30,28 @@ def mcp_accept(
 
     settings = settings_of(home)
     return run_command(lambda: accept(settings, os.environ, name))
+
+
+@mcp.command("login")
+def mcp_login(
+    name: Annotated[str, typer.Argument(help="A server with a url, as mcp.json names it.")],
+    home: HomeOption = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open nothing.")] = False,
+    timeout: Annotated[int, typer.Option(min=1, max=3600, help="Seconds to wait for you.")] = 300,
+) -> int:
+    """Log in to a server that runs elsewhere (OAuth), in your browser; a login that is there is replaced."""
+    from agent_host.gateways.mcp_login import login
+
+    settings = settings_of(home)
+    return run_command(lambda: login(settings, os.environ, name, open_browser=not no_browser, timeout_s=timeout))
+
+
+@mcp.command("logout")
+def mcp_logout(
+    name: Annotated[str, typer.Argument(help="A server, as mcp.json or `mcp list` names it.")], home: HomeOption = None
+) -> int:
+    """Forget the login to a server, and hand its tokens back."""
+    from agent_host.gateways.mcp_login import logout
+
+    settings = settings_of(home)
+    return run_command(lambda: logout(settings, os.environ, name))

@@ -8,8 +8,9 @@ from contextlib import AsyncExitStack
 
 from agent_host.app import known_servers, manifest_ledger, open_writer
 from agent_host.errors import HostError, UsageError
+from agent_host.gateways.mcp_login import login_state
 from agent_host.gateways.screen import printable, table
-from agent_host.mcp_clients.home_rules import manifests_of
+from agent_host.mcp_clients.home_rules import logins_of, manifests_of
 from agent_host.mcp_clients.pin import Pin, source_of
 from agent_host.mcp_clients.server_config import ServerConfig
 from service_runtime.settings import Settings
@@ -31,8 +32,15 @@ def servers_text(settings: Settings, environ: Mapping[str, str]) -> str:
     Raises:
         ConfigurationError, SetupError: the settings or `mcp.json` cannot be used.
     """
-    pins = _pins(settings, environ)
-    return table([(config.name, f"{_source(config)}, {_state(pin)}") for config, pin in pins]) or "There is no server."
+    logins, zone = logins_of(settings.home.folder("host")), settings.zone()
+    rows = [
+        (
+            config.name,
+            ", ".join(part for part in (_source(config), _state(pin), login_state(config, logins, zone)) if part),
+        )
+        for config, pin in _pins(settings, environ)
+    ]
+    return table(rows) or "There is no server."
 
 
 async def accept(settings: Settings, environ: Mapping[str, str], name: str) -> int:
@@ -65,6 +73,15 @@ def command(settings: Settings, environ: Mapping[str, str], told: str) -> str:
         name = name.strip()
         return f"{name}: {len(_accepted(settings, environ, name).tools)} tools accepted."
     raise UsageError("Type /mcp for the list of servers, or /mcp accept and the name of one.")
+
+
+def changed(settings: Settings, environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Returns the servers that changed something that waits to be accepted, each with what.
+
+    Raises:
+        ConfigurationError, SetupError: the settings or `mcp.json` cannot be used.
+    """
+    return [(config.name, str(pin.change)) for config, pin in _pins(settings, environ) if pin.change is not None]
 
 
 def _accepted(settings: Settings, environ: Mapping[str, str], name: str) -> Pin:

@@ -1,7 +1,7 @@
 """Which servers to connect: `mcp.json`, in the shape Claude Desktop and most other hosts read, or in a list of ours.
 
-`{"mcpServers": {NAME: {"command", "args", "env", "cwd"} | {"url", "token_env" | "token_file" | "headers"}}}`, or
-`{"servers": [{"name": NAME, …}, …]}`, or both. Each may have `startup_timeout_s`, `permissions` and
+`{"mcpServers": {NAME: {"command", "args", "env", "cwd"} | {"url", "token_env" | "token_file" | "headers" | "oauth"}}}`,
+or `{"servers": [{"name": NAME, …}, …]}`, or both. Each may have `startup_timeout_s`, `permissions` and
 `"disabled": true`; `${NAME}` in arguments, environment, url and headers is taken from the environment. An entry with
 `permissions` alone is about the built-in server of its name; `"builtin": true` says that a server of this product runs
 elsewhere. Keys of other hosts are passed over (agent.md row 76).

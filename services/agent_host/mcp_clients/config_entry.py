@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 from agent_host.errors import ConfigurationError
 from agent_host.mcp_clients.permissions import EVERY_TOOL, WORDS, Word
-from agent_host.mcp_clients.server_config import ServerConfig
+from agent_host.mcp_clients.server_config import OAuthSettings, ServerConfig
 
 _NAME_CHARS: Final = 100
+_OAUTH_MEMBERS: Final = frozenset({"client_id", "client_secret_env", "scope", "redirect_port"})
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -67,11 +68,20 @@ class EntryReader:
         if "@" in urlsplit(url).netloc:
             raise self._error("holds a name or password in its `url`; use `token_env` or `token_file`")
         headers = self._strings("headers")
-        token = self._token()
-        if token is not None and any(name.lower() == "authorization" for name in headers):
-            raise self._error("names two ways to authenticate; keep one of `token_env`, `token_file` and the header")
+        token, oauth = self._token(), self._oauth()
+        if self.entry.get("builtin") is True and oauth is not None and not oauth.asked_for:
+            oauth = None  # a server of this product takes a token and knows no login
+        if any(name.lower() == "authorization" for name in headers):
+            if token is not None or (oauth is not None and oauth.asked_for):
+                raise self._error("names two ways to authenticate; keep one of token, `oauth` and the header")
+            oauth = None
         return ServerConfig(
-            self.name, url=url, token=token, headers=headers, startup_timeout_s=self._startup_timeout_s()
+            self.name,
+            url=url,
+            token=token,
+            oauth=oauth if token is None else None,
+            headers=headers,
+            startup_timeout_s=self._startup_timeout_s(),
         )
 
     def _token(self) -> str | None:
@@ -79,10 +89,8 @@ class EntryReader:
         if len(ways) > 1:
             raise self._error(f"names two ways to authenticate; keep one of `{ways[0]}` and `{ways[1]}`")
         match ways:
-            case []:
+            case [] | ["oauth"]:
                 return None
-            case ["oauth"]:
-                raise self._error("asks for OAuth, which this host does not speak yet; give a token by `token_env`")
             case ["token_file"]:
                 token = self._token_from_file()
             case [key]:
@@ -97,6 +105,30 @@ class EntryReader:
             return file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise self._error(f"takes its token from {file}, which cannot be read; create it") from error
+
+    def _oauth(self) -> OAuthSettings | None:
+        """Returns how a person may log in: where nothing is said, as the server wants it; not at all with `false`."""
+        told = self.entry.get("oauth", {})
+        if told is False:
+            return None
+        members = {} if told is True else told
+        if not isinstance(members, dict) or set(members) - _OAUTH_MEMBERS:
+            raise self._error(f"needs `oauth` as true, false or an object of {', '.join(sorted(_OAUTH_MEMBERS))}")
+        words = {name: members.get(name) for name in ("client_id", "client_secret_env", "scope")}
+        if not all(word is None or (isinstance(word, str) and word.strip()) for word in words.values()):
+            raise self._error("needs `client_id`, `client_secret_env` and `scope` in `oauth` as texts")
+        secret, port = words["client_secret_env"], members.get("redirect_port", 0)
+        if secret and not words["client_id"]:
+            raise self._error("has a `client_secret_env` in `oauth` without its `client_id`")
+        if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 2**16:
+            raise self._error("needs `redirect_port` in `oauth` as a port, such as 8765")
+        return OAuthSettings(
+            asked_for="oauth" in self.entry,
+            client_id=words["client_id"],
+            client_secret=self._variable(secret, "its client secret").strip() if secret else None,
+            scope=words["scope"],
+            redirect_port=port,
+        )
 
     def _permissions(self) -> Mapping[str, Word]:
         told = self.entry.get("permissions", {})

@@ -71,10 +71,16 @@ class ServerConnection:
         self._looked_at = self._link  # what has just been connected has just been listed
 
     def retry_if_failed(self) -> None:
-        """Tries a server again that could not be connected a while ago, without anybody waiting for it."""
+        """Tries a server again that could not be connected a while ago, without anybody waiting for it.
+
+        One that wanted a login is tried at once when the person has logged in since, and that is waited for.
+        """
         now = asyncio.get_running_loop().time()
-        failed = self._link is not None and self._link.failure is not None
-        if failed and now - self._tried_at >= _RETRY_AFTER_S:
+        failure = None if self._link is None else self._link.failure
+        logged_in = failure == self.config.needs_login and not self._wants_login()
+        if logged_in:
+            self._first = self._reconnect()
+        elif failure is not None and now - self._tried_at >= _RETRY_AFTER_S:
             self._reconnect()
 
     async def call(
@@ -103,9 +109,13 @@ class ServerConnection:
         self._closed = True
         await asyncio.gather(*(link.close(patience_s) for link in self._links))
 
+    def _wants_login(self) -> bool:
+        logins = self._options.logins
+        return self.config.oauth is not None and logins is not None and logins.wants_login(self.config.url or "")
+
     def _failure(self) -> str | None:
-        if self._link is None:
-            return None
+        if self._link is None:  # it waits for its first call, and that would fail
+            return self.config.needs_login if self._wants_login() else None
         starting = not self._link.opened and self._link.failure is None
         return self._last_failure if starting else self._link.failure
 

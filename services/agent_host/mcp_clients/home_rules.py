@@ -8,6 +8,7 @@ from agent_host.mcp_clients.approval import Approver, NobodyToAsk
 from agent_host.mcp_clients.guard import Guard
 from agent_host.mcp_clients.ledger import ManifestLedger
 from agent_host.mcp_clients.manager import ToolRules
+from agent_host.mcp_clients.oauth.folder import LoginFolder
 from agent_host.mcp_clients.pinning import ManifestFolder
 from agent_host.mcp_clients.standing import StandingPermissions
 
@@ -26,7 +27,12 @@ def home_rules(
     """
     names = frozenset(name.strip() for name in (unavailable or "").split(",") if name.strip())
     guard = Guard(approver or NobodyToAsk(), StandingPermissions(folder / "permissions.json"))
-    return ToolRules(guard, manifests_of(folder), ledger, names, lazy=lazy)
+    return ToolRules(guard, manifests_of(folder), ledger, names, lazy=lazy, logins=logins_of(folder))
+
+
+def logins_of(folder: Path) -> LoginFolder:
+    """Returns the logins to tool servers of the home whose host folder this is."""
+    return LoginFolder(folder / "logins")
 
 
 def manifests_of(folder: Path) -> ManifestFolder:

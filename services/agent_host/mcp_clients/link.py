@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, TextIO
 
+from agent_host.mcp_clients.oauth.folder import LoginFolder
 from agent_host.mcp_clients.remote import Failure, RemoteResult, RemoteTool
 from agent_host.mcp_clients.server_config import ServerConfig
 from agent_host.providers.protocol import JsonValue
@@ -30,7 +31,7 @@ _ENDED: Final = Failure("not_sent", "the connection had ended")
 class LinkOptions:
     """What all links of a host share. `version` is told to servers; `log` is a real file; times in seconds.
 
-    `sdk_loaded` is done once the SDK has been imported.
+    `sdk_loaded` is done once the SDK has been imported; `logins` are those of the home.
     """
 
     version: str
@@ -38,6 +39,7 @@ class LinkOptions:
     sdk_loaded: asyncio.Future[None]
     startup_timeout_s: float = 60.0
     call_timeout_s: float = 120.0
+    logins: LoginFolder | None = None
 
 
 class Link:
@@ -163,9 +165,7 @@ class Link:
         shared = self._options
         try:
             with sdk.CancelScope(deadline=self._deadline) as self._scope:
-                opening = sdk.open_client(
-                    self._config, shared.version, shared.log, self._output_ended, self._relisted.set
-                )
+                opening = sdk.open_client(self._config, shared, self._output_ended, self._relisted.set)
                 async with opening as client:
                     self.tools = await sdk.list_tools(client)
                     self._client = client

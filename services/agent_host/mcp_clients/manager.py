@@ -19,6 +19,7 @@ from agent_host.mcp_clients.guard import Guard, refusal
 from agent_host.mcp_clients.ledger import ManifestLedger
 from agent_host.mcp_clients.link import LinkOptions, load_sdk
 from agent_host.mcp_clients.naming import ToolKey, model_names
+from agent_host.mcp_clients.oauth.folder import LoginFolder
 from agent_host.mcp_clients.permissions import EVERY_TOOL
 from agent_host.mcp_clients.pin import Pin
 from agent_host.mcp_clients.pinning import ManifestFolder
@@ -38,7 +39,7 @@ class ToolRules:
 
     Without a `guard` every call is allowed, for a box that no model calls. Without `manifests` nothing is pinned. Tools
     named in `unavailable`, as a model would call them, are not offered. `lazy`: a server whose tools are pinned starts
-    at its first call.
+    at its first call. `logins` are what the person logged in to.
     """
 
     guard: Guard | None = None
@@ -46,6 +47,7 @@ class ToolRules:
     ledger: ManifestLedger | None = None
     unavailable: frozenset[str] = frozenset()
     lazy: bool = True
+    logins: LoginFolder | None = None
 
 
 class McpToolBox:
@@ -93,8 +95,8 @@ class McpToolBox:
             self._connections = ()
             return
         loaded = asyncio.ensure_future(asyncio.to_thread(load_sdk))
-        options = LinkOptions(self._version, log, loaded, self._startup_timeout_s, self._call_timeout_s)
         rules = self._rules
+        options = LinkOptions(self._version, log, loaded, self._startup_timeout_s, self._call_timeout_s, rules.logins)
         self._connections = tuple(
             ServerConnection(server, options, Pin(server, rules.manifests, self._version), lazy=rules.lazy)
             for server in self._servers
@@ -110,6 +112,7 @@ class McpToolBox:
         for connection in connections:
             connection.pin.refresh()
             connection.retry_if_failed()
+            await connection.wait_started()
             connection.look_again()
             await self._settle_change(connection)
         self._name_tools(connections)

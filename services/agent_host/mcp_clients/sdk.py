@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import anyio
 import httpx2
@@ -28,6 +28,9 @@ from agent_host.mcp_clients import transports
 from agent_host.mcp_clients.config import ServerConfig
 from agent_host.mcp_clients.remote import Failure, RemoteResult, RemoteTool, one_line, read_result
 from agent_host.providers.protocol import JsonValue
+
+if TYPE_CHECKING:
+    from agent_host.mcp_clients.link import LinkOptions
 
 CLIENT_NAME: Final = "prometheus-agent"
 # What entering, keeping or leaving a client can end in.
@@ -53,23 +56,23 @@ _LIST_AGAIN_S: Final = 10.0
 
 
 def open_client(
-    config: ServerConfig, version: str, log: TextIO, ended: Callable[[], None], relisted: Callable[[], None]
+    config: ServerConfig, options: LinkOptions, ended: Callable[[], None], relisted: Callable[[], None]
 ) -> AbstractAsyncContextManager[Client]:
     """Returns a client to be entered and left in one task; either protocol era is taken as the server offers it.
 
-    `log` gets what the server writes to its standard error; `ended` is called when a stdio server's output ends,
-    `relisted` when the server says, unasked, that its tools are others now.
+    `ended` is called when a stdio server's output ends, `relisted` when the server says, unasked, that its tools are
+    others now.
     """
 
     async def told(message: object) -> None:
         if isinstance(message, ToolListChangedNotification):
             relisted()
 
-    info = Implementation(name=CLIENT_NAME, version=version)
+    info = Implementation(name=CLIENT_NAME, version=options.version)
     if config.command is not None:
-        transport = transports.stdio(config, config.command, log, ended)
+        transport = transports.stdio(config, config.command, options.log, ended)
     else:
-        transport = transports.http(config.url or "", config)
+        transport = transports.http(config.url or "", config, options.logins)
     return Client(transport, client_info=info, cache=None, message_handler=told)
 
 
@@ -160,7 +163,7 @@ def _remote_result(result: CallToolResult) -> RemoteResult:
 
 def _failed_call(error: MCPError, *, late: bool) -> Failure:
     match transports.own_code(error):
-        case transports.NOT_SENT | transports.SESSION_LOST:
+        case transports.NOT_SENT | transports.SESSION_LOST | transports.UNAUTHORIZED | transports.LOGIN_TROUBLE:
             return Failure("not_sent", error.message)
         case transports.BROKEN:
             return Failure("unclear", error.message)
@@ -182,8 +185,10 @@ def _servers_failure(error: MCPError, *, late: bool) -> Failure:
 
 def _why_refused(error: MCPError, config: ServerConfig, log: TextIO) -> str:
     ours = transports.own_code(error)
-    if ours == transports.UNAUTHORIZED:
-        return "it does not accept the token; check `token_env` or `token_file` in mcp.json"
+    if ours in {transports.UNAUTHORIZED, transports.FORBIDDEN}:
+        return error.message
+    if ours == transports.LOGIN_TROUBLE:
+        return f"{error.message}; try again later"
     if ours == transports.NOT_SENT:
         return f"nothing answers at {config.address}; start it, or correct `url` in mcp.json"
     if ours == transports.BROKEN:

@@ -19,17 +19,22 @@ from typing import Any, Final, Self, TextIO
 import anyio
 import httpx2
 from mcp import MCPError, StdioServerParameters, stdio_client
+from mcp.client.auth.utils import extract_field_from_www_auth
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 
 from agent_host.mcp_clients import listing
 from agent_host.mcp_clients.config import ServerConfig
+from agent_host.mcp_clients.oauth.folder import LoginFolder
+from agent_host.mcp_clients.oauth.stored import LoggedInTransport, LoginServerError, StoredLogin
 
 # Error codes of our own, in the range that JSON-RPC leaves to implementations.
 NOT_SENT: Final = -32090
 BROKEN: Final = -32091
 SESSION_LOST: Final = -32092
 UNAUTHORIZED: Final = -32093
+FORBIDDEN: Final = -32094
+LOGIN_TROUBLE: Final = -32095
 _OURS: Final = secrets.token_hex(16)
 
 
@@ -90,13 +95,18 @@ class _Watched:
 
 
 @asynccontextmanager
-async def http(url: str, config: ServerConfig) -> AsyncIterator[tuple[_Watched, Any]]:
-    """Yields the streams of a server that runs elsewhere."""
+async def http(
+    url: str, config: ServerConfig, logins: LoginFolder | None = None
+) -> AsyncIterator[tuple[_Watched, Any]]:
+    """Yields the streams of a server that runs elsewhere, with the login that `logins` keeps for it."""
     headers = dict(config.headers)
     if config.token is not None:
         headers["Authorization"] = f"Bearer {config.token}"
     timeout = httpx2.Timeout(30.0, read=None)  # a call has its own clock, and a stream may be silent for long
-    transport = _OneErrorPerRequest(httpx2.AsyncHTTPTransport())
+    inner: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport()
+    if config.oauth is not None and logins is not None:
+        inner = LoggedInTransport(inner, StoredLogin(url, logins))
+    transport = _OneErrorPerRequest(inner, config)
     async with (
         httpx2.AsyncClient(transport=transport, headers=headers, timeout=timeout) as client,
         streamable_http_client(url, http_client=client) as (read, write),
@@ -107,13 +117,16 @@ async def http(url: str, config: ServerConfig) -> AsyncIterator[tuple[_Watched, 
 class _OneErrorPerRequest(httpx2.AsyncBaseTransport):
     """Answers a failed request with a JSON-RPC error that says how far it got."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, config: ServerConfig) -> None:
         self._inner = inner
+        self._config = config
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
             response = await self._inner.handle_async_request(request)
-            return await _honest(request, response)
+            return await _honest(request, response, self._config)
+        except LoginServerError as error:
+            return _error_response(LOGIN_TROUBLE, str(error))
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
             return _error_response(NOT_SENT, "nobody answers there")
         except httpx2.TransportError:
@@ -123,12 +136,14 @@ class _OneErrorPerRequest(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-async def _honest(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+async def _honest(request: httpx2.Request, response: httpx2.Response, config: ServerConfig) -> httpx2.Response:
     """Returns the response, or an error of ours in place of one that MCP has no words for."""
     status, kind = response.status_code, response.headers.get("content-type", "").lower()
     error: httpx2.Response | None = None
-    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        error = _error_response(UNAUTHORIZED, "the token is not accepted")
+    if status == HTTPStatus.UNAUTHORIZED:
+        error = _error_response(UNAUTHORIZED, _unauthorized(config))
+    elif status == HTTPStatus.FORBIDDEN:
+        error = _error_response(FORBIDDEN, _forbidden(response, config))
     elif status == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
         error = _error_response(SESSION_LOST, "the server does not know this session any more")
     elif kind.startswith("application/json"):
@@ -141,6 +156,21 @@ async def _honest(request: httpx2.Request, response: httpx2.Response) -> httpx2.
         return response
     await response.aclose()
     return error
+
+
+def _unauthorized(config: ServerConfig) -> str:
+    if config.oauth is not None:
+        return config.needs_login
+    return "it does not accept the token; check `token_env` or `token_file` in mcp.json"
+
+
+def _forbidden(response: httpx2.Response, config: ServerConfig) -> str:
+    """A login may be widened, which the person does (RFC 6750, 3.1); a token of theirs is what it is."""
+    if config.oauth is None:
+        return "it forbids that to this token; check `token_env` or `token_file` in mcp.json"
+    if extract_field_from_www_auth(response, "error") == "insufficient_scope":
+        return f"the login does not reach so far; run `agent-host mcp login {config.name}` to widen it"
+    return f"it forbids that to this login; run `agent-host mcp login {config.name}` to log in as somebody else"
 
 
 def _may_have_worked(request: httpx2.Request, status: int) -> bool:

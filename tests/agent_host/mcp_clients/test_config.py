@@ -8,6 +8,7 @@ import pytest
 
 from agent_host.errors import ConfigurationError
 from agent_host.mcp_clients.config import ServerConfig, merged, read_servers
+from agent_host.mcp_clients.server_config import OAuthSettings
 
 
 def _write(folder: Path, servers: dict[str, Any]) -> Path:
@@ -36,7 +37,7 @@ def test_both_kinds_of_server_are_read_in_the_order_of_the_file(tmp_path: Path) 
         ServerConfig("time", command="uvx", args=("mcp-server-time",), env={"TZ": "UTC"}, startup_timeout_s=5.0),
         ServerConfig("far", url="https://example.org/mcp", token="from-env"),
         ServerConfig("near", url="http://127.0.0.1:1/mcp", token="from-file"),
-        ServerConfig("plain", url="http://127.0.0.1:1/mcp", headers={"X-Team": "a"}),
+        ServerConfig("plain", url="http://127.0.0.1:1/mcp", oauth=OAuthSettings(), headers={"X-Team": "a"}),
     )
 
 
@@ -50,6 +51,27 @@ def test_a_disabled_entry_switches_the_built_in_server_of_its_name_off(tmp_path:
     configured = read_servers(_write(tmp_path, {"memory": {"disabled": True}}), {})
     builtin = (ServerConfig("memory", command="m"), ServerConfig("notes", command="n"))
     assert merged(builtin, configured) == (ServerConfig("notes", command="n"),)
+
+
+def test_a_login_is_possible_wherever_there_is_no_other_way_in(tmp_path: Path) -> None:
+    url = "https://example.org/mcp"
+    own = {"client_id": "me", "client_secret_env": "S", "scope": "read", "redirect_port": 8765}
+    servers: dict[str, Any] = {
+        "said": {"url": url, "oauth": True},
+        "own": {"url": url, "oauth": own},
+        "unsaid": {"url": url},
+        "never": {"url": url, "oauth": False},
+        "token": {"url": url, "token_env": "S"},
+        "header": {"url": url, "headers": {"Authorization": "Bearer x"}},
+        "ours": {"url": url, "builtin": True},
+    }
+    read = {server.name: server.oauth for server in read_servers(_write(tmp_path, servers), {"S": "hush"})}
+    assert read.pop("said") == OAuthSettings(asked_for=True)
+    assert read.pop("own") == OAuthSettings(
+        asked_for=True, client_id="me", client_secret="hush", scope="read", redirect_port=8765
+    )
+    assert read.pop("unsaid") == OAuthSettings()
+    assert set(read.values()) == {None}
 
 
 def test_a_byte_order_mark_is_no_reason_to_refuse(tmp_path: Path) -> None:
@@ -177,7 +199,11 @@ def test_variables_in_a_server_are_filled_in_so_that_the_file_holds_no_secret(tm
         ({"command": "x", "env": {"A": "${NOT_THERE}"}}, "environment variable NOT_THERE, which is not set"),
         ({"url": "https://a.b/mcp", "auth_env": "NOT_THERE"}, "environment variable NOT_THERE, which is not set"),
         ({"url": "https://a.b/mcp", "auth_env": "A", "oauth": {}}, "two ways to authenticate"),
-        ({"url": "https://a.b/mcp", "oauth": {}}, "OAuth, which this host does not speak yet"),
+        ({"url": "https://a.b/mcp", "oauth": {"id": "x"}}, "needs `oauth` as true, false or an object of client_id"),
+        ({"url": "https://a.b/mcp", "oauth": {"client_id": 7}}, "needs `client_id`, `client_secret_env` and `scope`"),
+        ({"url": "https://a.b/mcp", "oauth": {"client_secret_env": "A"}}, "`client_secret_env` in `oauth` without"),
+        ({"url": "https://a.b/mcp", "oauth": {"redirect_port": 70000}}, "`redirect_port` in `oauth` as a port"),
+        ({"url": "https://a.b/mcp", "oauth": True, "headers": {"Authorization": "x"}}, "two ways to authenticate"),
         ({"command": "x", "permissions": "maybe"}, "needs `permissions` as allow, ask or deny"),
         ({"command": "x", "permissions": {"write": ["ask"]}}, "needs `permissions` as allow, ask or deny"),
         ({"command": "x", "permissions": ["ask"]}, "needs `permissions` as allow, ask or deny"),
