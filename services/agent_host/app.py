@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_host.budget import Budget, limits
-from agent_host.chat_log import ChatLog, SessionSummary
+from agent_host.chat_log import ChatLog, Found, SessionSummary
 from agent_host.children import Child, socket_path
-from agent_host.errors import UsageError
+from agent_host.environments import child_environment, tool_environment
+from agent_host.errors import UsageError, WriterUnavailableError
 from agent_host.home_lock import HomeLock
 from agent_host.identifiers import new_session_id
 from agent_host.mcp_clients.config import merged, read_servers
@@ -42,8 +43,10 @@ if TYPE_CHECKING:
     from agent_host.mcp_clients.protocol import ToolBox
     from agent_host.mcp_clients.server_config import ServerConfig
     from agent_host.memory_overview import MemoryOverview
-    from agent_host.providers.protocol import Provider, Usage
+    from agent_host.providers.protocol import Identity, Provider, Usage
     from agent_host.receipts.openings import OpeningStore
+    from agent_host.receipts.protocol import LedgerReader
+    from agent_host.skills.loading import SkillFolder
     from agent_host.turn import TurnResult
     from agent_host.turn_parts import TurnParts
     from agent_host.writer_link import WriterLink
@@ -66,13 +69,6 @@ PRELOADED = (
     "tzlocal",
 )
 """What the fork server imports once for every built-in server: measured, what each would import by itself."""
-
-MODEL_KEYS = frozenset({"PROMETHEUS_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"})
-"""Read by the host alone: no child process gets them."""
-WRITER_TOKENS = frozenset({"PROMETHEUS_WRITER_TOKEN", "PROMETHEUS_WRITER_TOKEN_FILE"})
-"""By which a writer that runs elsewhere knows the host: no child process gets them either."""
-WRITER_SECRETS = "PROMETHEUS_RECEIPTS_"
-"""How the names of the receipt writer's passphrase and seeds begin: no tool server gets them."""
 
 
 class Host:
@@ -109,6 +105,12 @@ class Host:
             raise
         self._resources.callback(self._chat_log.close)
         self._parts: asyncio.Future[TurnParts] | None = None
+        self._link: WriterLink | None = None
+
+    @property
+    def session_id(self) -> str:
+        """The session that is talked in."""
+        return self._session.session_id
 
     def start(self) -> asyncio.Future[TurnParts]:
         """Begins, once, to start servers and to load what a turn needs; does not wait for any of it."""
@@ -132,6 +134,14 @@ class Host:
         """Returns this home's sessions, the one talked in last first."""
         return self._chat_log.sessions(limit)
 
+    def search(self, words: str, limit: int) -> list[Found]:
+        """Returns what was said on this home with every one of the words in it, newest first."""
+        return self._chat_log.search(words, limit)
+
+    def said(self, session_id: str) -> list[tuple[str, str]]:
+        """Returns (role, content) of a session, oldest first."""
+        return self._chat_log.rows(session_id)
+
     def resume(self, session_id: str) -> None:
         """Goes on with an earlier session: its last turns are in the next prompt.
 
@@ -151,10 +161,46 @@ class Host:
 
         return await memory_overview(parts.tools, self._chat_log.open_rows())
 
-    async def tool_names(self) -> tuple[str, ...]:
-        """Returns the names of the tools that can be used now."""
+    async def tools(self) -> tuple[tuple[str, str], ...]:
+        """Returns the tools that can be used now, each with the first line of what it says of itself."""
         parts = await asyncio.shield(self.start())
-        return tuple(spec.name for spec in await parts.tools.specs())
+        return tuple((spec.name, (spec.description.splitlines() or [""])[0]) for spec in await parts.tools.specs())
+
+    async def model(self) -> Identity:
+        """Returns who answers."""
+        return (await asyncio.shield(self.start())).provider.identity
+
+    async def use_model(self, name: str) -> Identity:
+        """Has another model of the same provider answer from the next turn on, in this conversation alone.
+
+        Raises:
+            UsageError: the provider has no other.
+            ConfigurationError: the name cannot be one.
+        """
+        if self.host_settings.provider == "offline":
+            raise UsageError("The offline rules are no model, so none can take their place; set PROMETHEUS_PROVIDER.")
+        parts = await asyncio.shield(self.start())
+        from agent_host.turn_parts import answered_by
+
+        told = replace(self.host_settings, model=name)
+        require_key(told)
+        provider, cost = await asyncio.to_thread(open_provider, self._settings, told)
+        self._resources.push_async_callback(provider.close)
+        self._parts = asyncio.get_running_loop().create_future()
+        self._parts.set_result(answered_by(parts, provider, cost, told.llm_deadline_s * 1000))
+        return provider.identity
+
+    async def ledger(self) -> LedgerReader:
+        """Returns the ledger of this home.
+
+        Raises:
+            WriterUnavailableError: its writer does not answer.
+        """
+        await asyncio.shield(self.start())
+        if self._link is None:
+            raise WriterUnavailableError("The receipt writer was not started; say something first.")
+        await self._link.connect()
+        return self._link.client
 
     async def close(self) -> None:
         """Ends every process this host started and lets the home go."""
@@ -170,6 +216,7 @@ class Host:
         await asyncio.to_thread(importlib.import_module, "agent_host.writer_link")
         link = open_writer(settings, self._environ, self._resources)
         link.start()
+        self._link = link
         tools = open_tools(settings, self._environ, self._resources, approver=self._approver, link=link)
         provider, cost = await asyncio.to_thread(open_provider, settings, told)
         self._resources.push_async_callback(provider.close)
@@ -181,7 +228,6 @@ class Host:
         from agent_host.receipts.log import ReceiptLog
         from agent_host.receipts.openings import OpeningStore
         from agent_host.receipts.spool import Spool
-        from agent_host.skills.loading import SHIPPED, SkillFolder
         from agent_host.turn_parts import TurnParts
 
         folder = settings.home.folder("host")
@@ -218,8 +264,15 @@ class Host:
             after_turn=consolidating.after_turn if consolidating else nothing_after,
             budget=Budget(self._limits, usage.spent_today_micro_usd, None if has_price(who) else who.model),
             meter=usage.add,
-            skills=SkillFolder((SHIPPED, settings.home.path / "skills")),
+            skills=skill_folder(settings),
         )
+
+
+def skill_folder(settings: Settings) -> SkillFolder:
+    """Returns the skills of a home: the shipped ones, and the person's own in front of them."""
+    from agent_host.skills.loading import SHIPPED, SkillFolder
+
+    return SkillFolder((SHIPPED, settings.home.path / "skills"))
 
 
 def _has_failed(parts: asyncio.Future[TurnParts]) -> bool:
@@ -417,15 +470,3 @@ def log_folder(settings: Settings) -> Path:
     """Returns where child processes log, made when it is missing."""
     settings.home.folder("host")
     return settings.home.folder("host/logs")
-
-
-def child_environment(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Returns what a child process may see: this process's environment and our settings, not the host's own secrets."""
-    secrets = MODEL_KEYS | WRITER_TOKENS
-    return {name: value for name, value in environ.items() if name not in secrets} | settings.environment()
-
-
-def tool_environment(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Returns what a tool server may see: what any child may, without the secrets of the receipt writer."""
-    allowed = child_environment(environ, settings)
-    return {name: value for name, value in allowed.items() if not name.startswith(WRITER_SECRETS)}

@@ -94,7 +94,7 @@ def chat(
     if latest and resume is not None:
         raise UsageError("--continue and --resume both say which session goes on; give one of them.")
     named = "1" if latest else resume
-    return run_command(lambda: run_chat(settings, os.environ, plain=plain or not sys.stdin.isatty(), resume=named))
+    return run_command(lambda: run_chat(settings, os.environ, plain=plain, resume=named))
 
 
 @app.command()

@@ -39,6 +39,12 @@ class HostSettings:
         return shown_host(self.base_url) if self.provider == "openai-compatible" else self.provider
 
     @property
+    def priced_as(self) -> Literal["offline", "anthropic", "openai", "openai-compatible"]:
+        """By which provider's price list, in the ledger's word for it."""
+        is_openai = self.provider == "openai-compatible" and takes_openai_key(self.base_url)
+        return "openai" if is_openai else self.provider
+
+    @property
     def llm_deadline_s(self) -> int:
         """How long a whole model call may take: long replies stream for minutes, silent ones are asked once more."""
         return 5 * self.llm_timeout_s

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_host.app import child_environment, tool_environment
+from agent_host.environments import child_environment, tool_environment
 from service_runtime.settings import load_settings
 
 ENVIRON = {

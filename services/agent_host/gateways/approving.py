@@ -27,13 +27,14 @@ class TerminalApprover:
 
     async def ask(self, question: Question) -> Answer:
         """Returns the person's answer."""
-        self._screen.say(f"\n{question_text(question)}")
         is_call = isinstance(question, CallQuestion)
         prompt = "y(es), n(o) or always > " if is_call else "y(es) or n(o) > "
-        while (typed := await self._read_line(prompt)) is not None:
-            answer = _WORDS.get(typed.strip().lower())
-            if answer is not None and (is_call or answer != "always"):
-                return answer
+        with self._screen.held():
+            self._screen.say(f"\n{question_text(question)}")
+            while (typed := await self._read_line(prompt)) is not None:
+                answer = _WORDS.get(typed.strip().lower())
+                if answer is not None and (is_call or answer != "always"):
+                    return answer
         return "no"
 
 

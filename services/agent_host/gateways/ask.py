@@ -12,7 +12,7 @@ from dataclasses import asdict
 from agent_host.app import Host
 from agent_host.gateways.approving import AskApprover
 from agent_host.gateways.message import accept_message
-from agent_host.gateways.screen import Screen
+from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.receipts.line import receipt_line
 from agent_host.receipts.members import receipt_members
 from agent_host.tracing.events import Notice, TurnEvent
@@ -31,7 +31,7 @@ async def ask(settings: Settings, environ: Mapping[str, str], raw: str | bytes, 
     """
     text = accept_message(raw)
     host = Host(settings, "cli", environ, AskApprover())
-    screen = Screen(sys.stdout, live=False)
+    screen = PlainScreen(sys.stdout, live=False)
     noticed: list[TurnEvent] = []
     try:
         turn = asyncio.ensure_future(host.turn(text, noticed.append if as_json else screen.show))

@@ -2,48 +2,81 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
 from collections.abc import Mapping
-from functools import partial
 
 from agent_host.app import Host, first_screen
-from agent_host.gateways import mcp
 from agent_host.gateways.approving import TerminalApprover
+from agent_host.gateways.commands.command import Desk
 from agent_host.gateways.conversation import converse
 from agent_host.gateways.overview import SHOWN_SESSIONS, chosen, resumed_text, sessions_text
-from agent_host.gateways.readers import PipeReader, PromptReader, Reader, read_answer
+from agent_host.gateways.plain_screen import PlainScreen
+from agent_host.gateways.readers import PipeReader, Reader
 from agent_host.gateways.screen import Screen
+from agent_host.gateways.terminal.rich_screen import RichScreen, preload
 from service_runtime.settings import Settings
 
 STOPPED = 128 + signal.SIGTERM
+_DUMB = frozenset({"dumb", "unknown", ""})
 
 
 async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool, resume: str | None = None) -> int:
     """Talks until the end of input; returns 0, or 143 when it was told to stop.
 
-    `resume` names the session to go on with, by its number in the list or its id; an empty one shows the list.
+    A terminal gets line editing and a live screen, unless `plain`. `resume` names the session to go on with, by its
+    number in the list or its id; an empty one shows the list.
 
     Raises:
         UsageError: there is no such session.
         HostError, SetupError: the host cannot run on this home.
     """
-    screen = Screen(sys.stdout, live=not plain)
-    host = Host(settings, "cli", environ, None if plain else TerminalApprover(screen, read_answer))
+    is_plain = plain or not sys.stdin.isatty()
+    screen = _screen(environ, is_plain=is_plain)
+    approver = None
+    if not is_plain:
+        from agent_host.gateways.terminal.prompt import read_answer
+
+        approver = TerminalApprover(screen, read_answer)
+    host = Host(settings, "cli", environ, approver)
+    desk = Desk(host, settings, environ)
     try:
         resumed = None if resume is None else _resume(host, resume)
         screen.say(first_screen(host.host_settings))
         if resumed is not None:
             screen.say(resumed)
-        if plain:
+        if is_plain:
             host.start()
-            reader: Reader = PipeReader(sys.stdin.fileno())
-        else:
-            reader = PromptReader("you > ", on_ready=host.start)
-        ended_by_itself = await converse(host, reader, screen, partial(mcp.command, settings, environ))
+        reader: Reader = PipeReader(sys.stdin.fileno()) if is_plain else _prompt(desk, host, screen)
+        ended_by_itself = await converse(desk, reader, screen)
     finally:
         await host.close()
     return 0 if ended_by_itself else STOPPED
+
+
+def _screen(environ: Mapping[str, str], *, is_plain: bool) -> Screen:
+    """Returns a live screen where the cursor can be moved, else one that only adds lines."""
+    if is_plain or not sys.stdout.isatty() or environ.get("TERM", "").lower() in _DUMB:
+        return PlainScreen(sys.stdout, live=not is_plain)
+    return RichScreen(sys.stdout)
+
+
+def _prompt(desk: Desk, host: Host, screen: Screen) -> Reader:
+    from agent_host.gateways.commands.table import COMMANDS
+    from agent_host.gateways.terminal.completion import SlashCompleter
+    from agent_host.gateways.terminal.history import HistoryFile
+    from agent_host.gateways.terminal.prompt import PromptReader
+
+    loading: list[asyncio.Future[None]] = []
+
+    def on_ready() -> None:
+        host.start()
+        if isinstance(screen, RichScreen):
+            loading.append(asyncio.ensure_future(asyncio.to_thread(preload)))
+
+    history = HistoryFile(desk.settings.home.folder("host") / "history.jsonl")
+    return PromptReader("you > ", on_ready, history, SlashCompleter(COMMANDS, desk))
 
 
 def _resume(host: Host, told: str) -> str:

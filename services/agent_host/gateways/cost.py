@@ -47,15 +47,28 @@ def cost(settings: Settings, window: str, *, as_json: bool) -> int:
     Raises:
         UsageError: there is no such window.
     """
+    if as_json:
+        lines = _lines_of(settings, window)
+        sys.stdout.write(json.dumps({"window": window, "lines": [asdict(line) for line in lines]}) + "\n")
+    else:
+        sys.stdout.write(printable(cost_text(settings, window)) + "\n")
+    return 0
+
+
+def cost_text(settings: Settings, window: str) -> str:
+    """Returns what the calls of a window of local days cost, as lines.
+
+    Raises:
+        UsageError: there is no such window.
+    """
+    return "\n".join(_table(_lines_of(settings, window), window))
+
+
+def _lines_of(settings: Settings, window: str) -> list[CostLine]:
     if window not in WINDOWS:
         raise UsageError(f"There is no window {window[:40]!r}; choose one of {', '.join(WINDOWS)}.")
     zone = settings.zone()
-    lines = cost_lines(open_usage(settings).rows(), datetime.now(zone), zone, WINDOWS[window])
-    if as_json:
-        sys.stdout.write(json.dumps({"window": window, "lines": [asdict(line) for line in lines]}) + "\n")
-    else:
-        sys.stdout.write("".join(f"{printable(row)}\n" for row in _table(lines, window)))
-    return 0
+    return cost_lines(open_usage(settings).rows(), datetime.now(zone), zone, WINDOWS[window])
 
 
 def cost_lines(rows: Iterable[UsageRow], now: datetime, zone: tzinfo, days: int | None) -> list[CostLine]:

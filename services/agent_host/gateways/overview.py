@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from agent_host.chat_log import SessionSummary
+from agent_host.chat_log import Found, SessionSummary
 from agent_host.errors import UsageError
 from agent_host.gates.hits import Hit
 from agent_host.gateways.screen import table
@@ -37,6 +37,13 @@ def chosen(sessions: Sequence[SessionSummary], told: str) -> SessionSummary:
     if found is None:
         raise UsageError(f"There is no session {told[:40]!r}; /sessions lists them, and /resume takes their numbers.")
     return found
+
+
+def found_text(found: Sequence[Found]) -> str:
+    """Returns what a search found, newest first, times in UTC."""
+    if not found:
+        return "Nothing that was said here holds all of these words."
+    return "\n".join(f"{day_and_time(one.created_at_ms)}  {one.session_id}  {one.excerpt}" for one in found)
 
 
 def resumed_text(session: SessionSummary) -> str:

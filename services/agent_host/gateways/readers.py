@@ -6,7 +6,7 @@ import asyncio
 import concurrent.futures
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from agent_host.gateways.message import MESSAGE_LIMIT
@@ -16,7 +16,7 @@ _CHUNK_BYTES = 65_536
 
 
 class PromptInterruptedError(Exception):
-    """The person pressed Ctrl-C at the prompt. `KeyboardInterrupt` itself would end the event loop."""
+    """The person pressed Ctrl-C at an empty prompt. `KeyboardInterrupt` itself would end the event loop."""
 
 
 class Reader(Protocol):
@@ -26,7 +26,7 @@ class Reader(Protocol):
         """Returns the next message, None at the end of input.
 
         Raises:
-            PromptInterruptedError: the person pressed Ctrl-C at the prompt.
+            PromptInterruptedError: the person pressed Ctrl-C at an empty prompt.
         """
         ...
 
@@ -80,44 +80,3 @@ def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         kept += rest[: _LINE_BYTES - len(kept)]
     if kept:
         yield bytes(kept)
-
-
-class PromptReader:
-    """A person at a terminal, with line editing and the history of this conversation.
-
-    `on_ready` is called once, when the first prompt stands on the screen: what takes time starts behind it.
-    """
-
-    def __init__(self, prompt: str, on_ready: Callable[[], object]) -> None:
-        from prompt_toolkit import PromptSession
-
-        self._session: PromptSession[str] = PromptSession()
-        self._prompt = prompt
-        self._on_ready: Callable[[], object] | None = on_ready
-
-    async def read(self) -> str | bytes | None:
-        """Returns what the person typed; None for Ctrl-D.
-
-        Raises:
-            PromptInterruptedError: the person pressed Ctrl-C.
-        """
-        if self._on_ready is not None:  # the loop comes to it when the prompt waits for its first key
-            asyncio.get_running_loop().call_soon(self._on_ready)
-            self._on_ready = None
-        try:
-            return await self._session.prompt_async(self._prompt, handle_sigint=False)
-        except EOFError:
-            return None
-        except KeyboardInterrupt:
-            raise PromptInterruptedError from None
-
-
-async def read_answer(prompt: str) -> str | None:
-    """Asks a person at a terminal for one line; None for Ctrl-C and Ctrl-D. Answers are not kept in the history."""
-    from prompt_toolkit import PromptSession
-
-    session: PromptSession[str] = PromptSession()
-    try:
-        return await session.prompt_async(prompt, handle_sigint=False)
-    except (EOFError, KeyboardInterrupt):
-        return None

@@ -6,14 +6,13 @@ import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 from agent_host.app import open_writer
 from agent_host.errors import UsageError
+from agent_host.gateways.receipt_rows import decision_line, entry_rows
 from agent_host.gateways.screen import printable, table
 from agent_host.receipts.client import DECISIONS, TURNS, ReceiptClient
-from agent_host.receipts.line import dollars, tokens
-from agent_host.receipts.protocol import StoredEntry
+from agent_host.receipts.protocol import LedgerReader, StoredEntry
 from service_runtime.settings import Settings
 
 
@@ -42,16 +41,16 @@ async def show_receipt(settings: Settings, environ: Mapping[str, str], wanted: s
         WriterUnavailableError: no writer runs and none can be started.
     """
     async with _client(settings, environ) as client:
-        entry = await _find(client, wanted)
+        entry = await find_receipt(client, wanted)
         turn_id = json.loads(entry.line)["turnId"]
         decisions = [decision async for decision in client.entries(DECISIONS, turn_id=turn_id)]
     if as_json:
         document = {"turn": json.loads(entry.line), "decisions": [json.loads(row.line) for row in decisions]}
         sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
         return 0
-    sys.stdout.write(_details(entry) + "\n")
+    sys.stdout.write(printable(table(entry_rows(entry))) + "\n")
     for decision in decisions:
-        sys.stdout.write(_decision(decision) + "\n")
+        sys.stdout.write(decision_line(decision) + "\n")
     return 0
 
 
@@ -63,7 +62,13 @@ async def _client(settings: Settings, environ: Mapping[str, str]) -> AsyncIterat
         yield link.client
 
 
-async def _find(client: ReceiptClient, wanted: str) -> StoredEntry:
+async def find_receipt(client: LedgerReader, wanted: str) -> StoredEntry:
+    """Returns a receipt by its number or its turn id.
+
+    Raises:
+        UsageError: there is no such receipt.
+        WriterUnavailableError: the writer does not answer.
+    """
     if wanted.isascii() and wanted.isdigit() and 0 < int(wanted) < 2**53:
         entry = await client.entry(TURNS, int(wanted))
     else:
@@ -78,44 +83,4 @@ def _summary(entry: StoredEntry) -> str:
     body = json.loads(entry.line)
     tools = ", ".join(f"{row['tool']}*{row['n']}" for row in body["tools"]) or "no tools"
     parts = (f"#{entry.id}", body["recordedAtIso"], body["outcome"], tools, body["turnId"])
-    return printable("  ".join(parts))
-
-
-def _details(entry: StoredEntry) -> str:
-    body: dict[str, Any] = json.loads(entry.line)
-    model = body["model"]
-    price = dollars(model["costMicroUsd"]) + (" est" if model["estimated"] else "")
-    memory = body["memory"]
-    rows = [
-        ("receipt", f"{entry.id}"),
-        ("recorded", body["recordedAtIso"]),
-        ("turn", body["turnId"]),
-        ("session", body["sessionId"]),
-        ("gateway", body["gateway"]),
-        ("outcome", f"{body['outcome']}, model calls: {body['iterations']}"),
-        ("model", f"{model['id']}: {tokens(model['inputTokens'])} in, {tokens(model['outputTokens'])} out, {price}"),
-        *(("tool", f"{row['tool']} ({row['provider']}): {row['n']} {row['status']}") for row in body["tools"]),
-        ("memory", f"{memory['searches']} searches, {memory['used']} used, {memory['kept']} kept"),
-        ("total", dollars(body["totalMicroUsd"])),
-        ("input hash", f"{body['inputHash']} ({body['commitment']})"),
-        ("reply hash", body["replyHash"]),
-        ("trace hash", body["traceHash"]),
-        ("previous", body["prevHash"]),
-        ("hash", entry.hash),
-        ("signed by", body["attestation"]["publicKey"]),
-    ]
-    return printable(table(rows))
-
-
-def _decision(entry: StoredEntry) -> str:
-    body = json.loads(entry.line)
-    identity = body["modelIdentity"]
-    parts = (
-        f"decision {entry.id}",
-        body["specId"],
-        f"{identity['provider']}/{identity['model']}",
-        body["exitState"],
-        f"{body['latencyMs']} ms",
-        body["callId"],
-    )
     return printable("  ".join(parts))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from datetime import UTC, datetime
 
 from agent_host.app import CallDesk, open_desk
 from agent_host.constrained.options import Ruling
 from agent_host.constrained.output import OutputError, parse_output
-from agent_host.constrained.store import OpenReview
+from agent_host.constrained.store import CallStore, OpenReview
 from agent_host.constrained.verdicts import Recorded, case_document, recorded_or_later, rule
 from agent_host.errors import UsageError, WriterUnavailableError
 from agent_host.gateways.screen import printable
@@ -29,13 +29,11 @@ async def list_reviews(settings: Settings, environ: Mapping[str, str], *, as_jso
     async with AsyncExitStack() as resources:
         store = open_desk(settings, environ, resources).store
         cases, unrecorded = store.reviews("waiting"), store.reviews("ruled")
-    documents = [case_document(case) for case in cases]
+    documents = [case_document(case) for case in cases] if as_json else []
     if as_json:
         sys.stdout.write(json.dumps(documents, ensure_ascii=False) + "\n")
-    elif not cases:
-        sys.stdout.write("Nothing waits for a review.\n")
-    for case, document in zip(cases, documents, strict=True) if not as_json else ():
-        sys.stdout.write(printable(_text(case, document)) + "\n")
+    else:
+        sys.stdout.write(printable(_cases_text(cases)) + "\n")
     if unrecorded:
         sys.stderr.write(f"Verdicts that wait for the writer: {len(unrecorded)}; the next verdict records them too.\n")
     return 0
@@ -48,16 +46,48 @@ async def give_verdict(settings: Settings, environ: Mapping[str, str], call_id: 
         UsageError: there is no such open case, or the ruling cannot stand.
         ReceiptRefusedError: the writer refused the verdict.
     """
+    sys.stdout.write(printable(await ruled_text(settings, environ, call_id, ruling)) + "\n")
+    return 0
+
+
+async def ruled_text(settings: Settings, environ: Mapping[str, str], call_id: str, ruling: Ruling) -> str:
+    """Keeps a verdict and records it, with any that waited for the writer; returns what became of them, as lines.
+
+    Raises:
+        UsageError: there is no such open case, or the ruling cannot stand.
+        ReceiptRefusedError: the writer refused the verdict.
+    """
     async with AsyncExitStack() as resources:
         desk = open_desk(settings, environ, resources)
         rule(desk.store, desk.openings, call_id, ruling)
         done, why_later = await _record(desk)
-    sys.stdout.write(f"{call_id}: {ruling.verdict}.\n")
-    for one in done:
-        sys.stdout.write(f"review {one.entry.id} signed, of {one.call_id}\n")
+    lines = [f"{call_id}: {ruling.verdict}.", *(f"review {one.entry.id} signed, of {one.call_id}" for one in done)]
     if all(one.call_id != call_id for one in done):
-        sys.stdout.write(f"{why_later or 'Its decision is not signed yet; the next verdict records this one too.'}\n")
-    return 0
+        lines.append(why_later or "Its decision is not signed yet; the next verdict records this one too.")
+    return "\n".join(lines)
+
+
+async def reviews_text(settings: Settings, environ: Mapping[str, str]) -> str:
+    """Returns the cases that wait, oldest first, as lines.
+
+    Raises:
+        ConfigurationError: the queue cannot be opened.
+    """
+    async with AsyncExitStack() as resources:
+        return _cases_text(open_desk(settings, environ, resources).store.reviews("waiting"))
+
+
+def waiting_calls(settings: Settings) -> list[tuple[str, str]]:
+    """Returns the call and the spec of each case that waits, oldest first; makes no queue where there is none.
+
+    Raises:
+        ConfigurationError: the queue cannot be opened.
+    """
+    path = settings.home.path / "host" / "calls.db"
+    if not path.exists():
+        return []
+    with closing(CallStore(path)) as store:
+        return [(one.case.call_id, one.case.spec.spec_id) for one in store.reviews("waiting")]
 
 
 def amended_output(text: str) -> JsonValue:
@@ -87,6 +117,10 @@ async def _record(desk: CallDesk) -> tuple[Sequence[Recorded], str | None]:
     except WriterUnavailableError as error:
         return (), f"{error} The verdict is kept, and the next one records it too."
     return await recorded_or_later(desk.store, desk.link.client)
+
+
+def _cases_text(cases: Sequence[OpenReview]) -> str:
+    return "\n".join(_text(case, case_document(case)) for case in cases) or "Nothing waits for a review."
 
 
 def _text(case: OpenReview, document: Mapping[str, JsonValue]) -> str:

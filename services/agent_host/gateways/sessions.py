@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from agent_host.chat_log import ChatLog
-from agent_host.gateways.overview import chosen, day_and_time, sessions_text
-from agent_host.gateways.screen import Screen
+from agent_host.gateways.overview import chosen, found_text, sessions_text
+from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.tool_note import without_notes
 from service_runtime.settings import Settings
 
@@ -38,10 +38,8 @@ def search_sessions(settings: Settings, words: str, *, limit: int, as_json: bool
         found = log.search(words, limit)
     if as_json:
         _print([asdict(one) for one in found])
-    elif found:
-        _say("\n".join(f"{day_and_time(one.created_at_ms)}  {one.session_id}  {one.excerpt}" for one in found))
     else:
-        _say("Nothing that was said here holds all of these words.")
+        _say(found_text(found))
     return 0 if found else 1
 
 
@@ -71,7 +69,7 @@ def _log(settings: Settings) -> Iterator[ChatLog]:
 
 
 def _say(text: str) -> int:
-    Screen(sys.stdout, live=False).say(text)
+    PlainScreen(sys.stdout, live=False).say(text)
     return 0
 
 

@@ -122,6 +122,11 @@ def price_of(provider: str, model: str) -> Price | None:
     return table.get(model) or table.get(_DATED.sub("", model))
 
 
+def priced_models(provider: str) -> tuple[str, ...]:
+    """Returns the models of a provider that the tables name."""
+    return tuple(_TABLES.get(provider, {}))
+
+
 def has_price(who: Identity) -> bool:
     """Tells whether the calls of a model can be priced, but for prompts longer than its rates are known for."""
     return price_of(who.provider, who.model) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -86,4 +87,18 @@ class Ledger(Protocol):
 
     async def append_turn(self, receipt: TurnReceipt, opening: Opening) -> ReceiptStatus:
         """Records a turn's receipt and says what became of it; never fails."""
+        ...
+
+
+class LedgerReader(Protocol):
+    """Reads entries of the ledger; every method raises `WriterUnavailableError` when the writer does not answer."""
+
+    async def entry(self, chain: str, entry_id: int) -> StoredEntry | None:
+        """Returns one entry of a chain by its number, None when there is none."""
+        ...
+
+    def entries(
+        self, chain: str, *, turn_id: str = "", newest_first: bool = False, limit: int = 0
+    ) -> AsyncIterator[StoredEntry]:
+        """Yields entries of a chain, those of one turn alone when it is named; `limit` 0 means all."""
         ...

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 
 from agent_host.gateways.approving import AskApprover, TerminalApprover
-from agent_host.gateways.screen import Screen
+from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.mcp_clients.approval import Answer, CallQuestion, ToolsQuestion
 
 CALL = CallQuestion("far", "write", {"text": "x"}, "Writes a line.", builtin=False, destructive=False, reason="write")
@@ -20,7 +20,7 @@ async def _asked(question: CallQuestion | ToolsQuestion, typed: Iterable[str | N
         stream.write(prompt)
         return left.pop(0)
 
-    answer = await TerminalApprover(Screen(stream, live=False), read_line).ask(question)
+    answer = await TerminalApprover(PlainScreen(stream, live=False), read_line).ask(question)
     assert left == []
     return answer, stream.getvalue()
 

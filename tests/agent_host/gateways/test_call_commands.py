@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
 from collections.abc import AsyncIterator
@@ -15,14 +16,18 @@ import pytest_asyncio
 from agent_host.app import open_calls, open_desk
 from agent_host.constrained import Decision, run_constrained_ai
 from agent_host.errors import HomeInUseError, UsageError
+from agent_host.gateways.commands.command import Desk
+from agent_host.gateways.conversation import converse
 from agent_host.gateways.decide import decide
 from agent_host.gateways.openings import forget, reveal
+from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.gateways.replay import replay_call
 from agent_host.gateways.review import give_verdict, list_reviews, ruling_of
 from agent_host.gateways.watch import watch_chain
 from agent_host.providers.protocol import Identity, JsonValue
 from service_runtime.settings import Settings, load_settings
 from tests.agent_host.constrained.parts import MESSAGE, spec, sure_spec
+from tests.agent_host.gateways.talking import EchoHost, Typed
 from tests.receipt_writer.parts import running, verified
 
 UNSURE: JsonValue = {"mood": "glad", "note": "", "confidence": 10}
@@ -164,3 +169,18 @@ async def test_a_watch_needs_a_chain_and_somebody_to_trust(place: Place) -> None
         await watch_chain(place.settings, place.environ, "diary", None)
     with pytest.raises(UsageError, match="name the policy of that writer with --policy"):
         await watch_chain(place.settings, place.environ, "decisions", None)
+
+
+async def test_a_conversation_lists_what_waits_and_takes_a_verdict(place: Place) -> None:
+    call_id = (await place.decide()).call_id
+    out = io.StringIO()
+    typed = Typed("/review", f"/review reject {call_id} not so", "/review", None)
+    desk = Desk(EchoHost(), place.settings, place.environ)
+
+    await converse(desk, typed, PlainScreen(out, live=False))
+
+    listed, ruled, signed, nothing = out.getvalue().split("\n", 5)[0], *out.getvalue().splitlines()[-3:]
+    assert listed.startswith(call_id)
+    assert ruled == f"{call_id}: rejected."
+    assert signed == f"review 1 signed, of {call_id}"
+    assert nothing == "Nothing waits for a review."

@@ -6,7 +6,8 @@ import io
 
 import pytest
 
-from agent_host.gateways.screen import Screen, printable, table
+from agent_host.gateways.plain_screen import PlainScreen
+from agent_host.gateways.screen import printable, table
 from agent_host.mcp_clients.protocol import ToolOutcome
 from agent_host.receipts.protocol import ReceiptStatus
 from agent_host.tracing.events import Notice, ReplyDelta, ToolCalled, ToolStarted
@@ -26,7 +27,7 @@ def called(*, failed: bool = False) -> ToolCalled:
 
 def test_a_plain_screen_shows_reply_and_receipt_line_only() -> None:
     out = io.StringIO()
-    screen = Screen(out, live=False)
+    screen = PlainScreen(out, live=False)
 
     for event in (ToolStarted("memory_search"), called(), ReplyDelta("Hel"), ReplyDelta("lo.")):
         screen.show(event)
@@ -37,7 +38,7 @@ def test_a_plain_screen_shows_reply_and_receipt_line_only() -> None:
 
 def test_a_live_screen_streams_the_reply_once() -> None:
     out = io.StringIO()
-    screen = Screen(out, live=True)
+    screen = PlainScreen(out, live=True)
 
     for event in (ToolStarted("memory_search"), called(), ReplyDelta("Hel"), ReplyDelta("lo.")):
         screen.show(event)
@@ -48,18 +49,18 @@ def test_a_live_screen_streams_the_reply_once() -> None:
 
 def test_words_before_a_tool_call_end_their_line() -> None:
     out = io.StringIO()
-    screen = Screen(out, live=True)
+    screen = PlainScreen(out, live=True)
 
     for event in (ReplyDelta("Let me look."), called(failed=True), ReplyDelta("Nothing.")):
         screen.show(event)
     screen.finish(result("Nothing."))
 
-    assert out.getvalue().splitlines()[:3] == ["Let me look.", "· memory_search failed, 12 ms", "Nothing."]
+    assert out.getvalue().splitlines()[:3] == ["Let me look.", "· memory_search failed, 12 ms: x", "Nothing."]
 
 
 def test_a_reply_that_did_not_stream_is_shown_whole() -> None:
     out = io.StringIO()
-    screen = Screen(out, live=True)
+    screen = PlainScreen(out, live=True)
 
     screen.show(ReplyDelta("I was about"))
     screen.finish(result("I could not get an answer."))
@@ -70,14 +71,14 @@ def test_a_reply_that_did_not_stream_is_shown_whole() -> None:
 def test_notices_show_on_every_screen() -> None:
     out = io.StringIO()
 
-    Screen(out, live=False).show(Notice("notes: not reachable"))
+    PlainScreen(out, live=False).show(Notice("notes: not reachable"))
 
     assert out.getvalue() == "! notes: not reachable\n"
 
 
 def test_a_notice_is_said_again_only_after_a_turn_without_it() -> None:
     out = io.StringIO()
-    screen = Screen(out, live=False)
+    screen = PlainScreen(out, live=False)
 
     for noticed in (True, True, False, True):
         if noticed:
