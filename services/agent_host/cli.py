@@ -20,6 +20,7 @@ from agent_host.command_parts import CANCELLED, HomeOption, JsonOption, run_comm
 from agent_host.errors import ConfigurationError, HomeInUseError, HostError, UsageError
 from agent_host.mcp_commands import mcp
 from agent_host.session_commands import sessions, with_optional_value
+from agent_host.turn_commands import finished
 from service_runtime.errors import ServiceError, SetupError
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ receipts = typer.Typer(help="Read and verify the receipts of this home.", no_arg
 app.add_typer(receipts, name="receipts")
 
 app.add_typer(calls)
+app.add_typer(finished)
 app.add_typer(mcp, name="mcp")
 app.add_typer(sessions, name="sessions")
 

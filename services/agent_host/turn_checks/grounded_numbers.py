@@ -38,9 +38,9 @@ def grounded_numbers(turn: TracedTurn) -> Finding:
         return passed(note)
     if any(tool.cut for tool in turn.tools):
         return not_applicable(f"{note}, and an output was too long to be traced whole")
-    worked = [tool for tool in turn.tools if tool.ok]
-    if (worked or turn.known) and all(tool.source == _MEMORY for tool in worked):
-        return not_applicable(f"{note}; the turn read memory alone")
+    if all(tool.source == _MEMORY for tool in turn.tools if tool.ok):
+        where = "read memory alone" if turn.tools or turn.known else "looked nothing up"
+        return not_applicable(f"{note}; the turn {where}")
     shown = ", ".join(missing[:_SHOWN]) + (", …" if len(missing) > _SHOWN else "")
     return failed(f"{note}; nowhere: {shown}")
 

@@ -87,7 +87,12 @@ def test_an_old_trace_and_a_failing_turn_that_read_memory_alone_are_left_alone()
     assert grounded_numbers(turn(reply, memory_search("Zep"), failing("search_web"))).value is None
     assert grounded_numbers(turn(reply, memory_search("Zep"), tool("search_web", "x"))).value == 0
     assert grounded_numbers(turn(reply, memory_search("11 22 33"))).value == 1
-    assert grounded_numbers(turn(reply)).value == 0  # nothing was read at all
+
+
+def test_a_sum_that_the_model_did_by_itself_is_not_called_invented() -> None:
+    found = grounded_numbers(turn("12 plus 30 = 42", message="What is 12 plus 30?"))
+
+    assert (found.value, found.note) == (None, "2 of 3 figures found; the turn looked nothing up")
 
 
 def test_an_output_that_was_cut_makes_a_failure_unknowable() -> None:
