@@ -254,7 +254,7 @@ class Host:
             receipts=receipts,
             chat_log=self._chat_log,
             traces=traces,
-            soul=read_soul(settings.home.path / "SOUL.md"),
+            soul=lambda: read_soul(settings.home.path / "SOUL.md"),
             now=lambda: datetime.now(zone),
             zone_name=zone.key,
             cost=cost,
@@ -413,6 +413,7 @@ def open_tools(
         ConfigurationError: `mcp.json` cannot be used as it stands.
         OSError: the fork server cannot be started.
     """
+    from agent_host.lessons.box import LessonBox
     from agent_host.mcp_clients.builtin import MODULES, environment_of
     from agent_host.mcp_clients.home_rules import home_rules
     from agent_host.mcp_clients.manager import McpToolBox
@@ -438,7 +439,12 @@ def open_tools(
     tools = McpToolBox(servers, product, log=logs / "servers.log", call_timeout_s=timeout_s, rules=rules)
     resources.push_async_callback(tools.close)
     tools.start()
-    return tools
+    if approver is None or rules.guard is None:
+        return tools
+    home = settings.home.path
+    return LessonBox(
+        tools, rules.guard, home / "SOUL.md", home / "skills", skill_folder(settings), unavailable=rules.unavailable
+    )
 
 
 def known_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[tuple[ServerConfig, ...], str]:

@@ -6,6 +6,7 @@ HostError                       base; the message is one sentence for a person
 ├── ConfigurationError          settings, keys or files name something unusable (exit 2)
 │   └── SpecError               a RuntimeAISpec breaks one of its rules
 ├── HomeInUseError              another host runs on this home (exit 2)
+├── LessonError                 what is to be learned for good cannot be kept as it is: nothing was written
 ├── LoginError                  a login to a tool server did not come about; what was kept before stays
 ├── WriterUnavailableError      the receipt writer does not answer: the receipt is spooled
 ├── ReceiptRefusedError         the receipt writer refused a draft
@@ -48,6 +49,10 @@ class SpecError(ConfigurationError):
 
 class HomeInUseError(HostError):
     """Another agent host holds this home folder."""
+
+
+class LessonError(HostError):
+    """A rule or a skill cannot be kept as it is; nothing was written."""
 
 
 class LoginError(HostError):

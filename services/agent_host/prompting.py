@@ -7,6 +7,7 @@ out on its way, such as a search, it emits. A part that fails is left out: none 
 from __future__ import annotations
 
 from agent_host.gates.remembering import remembered
+from agent_host.lessons.box import offered
 from agent_host.providers.protocol import ModelRequest, ToolSpec
 from agent_host.research import known_block, read_first
 from agent_host.session import Session
@@ -28,7 +29,7 @@ async def prepare(text: str, session: Session, parts: TurnParts, events: TurnEve
     tools = await _tools(parts, events)
     skills = _skills(text, parts, events)
     system = (
-        parts.soul.strip(),
+        parts.soul().strip(),
         _time(parts),
         _model(parts),
         await remembered(text, session.last_words(), parts.retrieval, parts.tools, events),
@@ -39,7 +40,7 @@ async def prepare(text: str, session: Session, parts: TurnParts, events: TurnEve
     return ModelRequest(
         system="\n\n".join(part for part in system if part),
         messages=session.messages_with(text),
-        tools=tools,
+        tools=offered(tools, skills),
         tool_choice="auto",
         max_tokens=parts.max_tokens,
     )

@@ -38,7 +38,7 @@ class TurnParts:
     receipts: Ledger
     chat_log: ChatLog
     traces: Path
-    soul: str
+    soul: Callable[[], str]
     now: Callable[[], datetime]
     zone_name: str
     cost: Callable[[Usage], int | None]

@@ -128,7 +128,7 @@ class Room:
             receipts=ReceiptLog(self.writer, Spool(self.folder / "spool.jsonl"), self.openings, ensure),
             chat_log=self.chat_log,
             traces=self.folder,
-            soul="Be kind.",
+            soul=lambda: "Be kind.",
             now=self._tick,
             zone_name="Europe/Berlin",
             cost=lambda usage: usage.input_tokens * 2,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
 from agent_host.gateways.screen import Screen
-from agent_host.mcp_clients.approval import Answer, CallQuestion, Question
+from agent_host.mcp_clients.approval import Answer, CallQuestion, LessonQuestion, Question, ToolsQuestion
 from agent_host.tracing.redaction import redact
 
 ARGUMENTS_SHOWN: Final = 600
@@ -49,7 +49,9 @@ class AskApprover:
 
 def question_text(question: Question) -> str:
     """Returns a question as a person reads it: who wants what, why it is asked, and with which arguments."""
-    if not isinstance(question, CallQuestion):
+    if isinstance(question, LessonQuestion):
+        return _lesson_text(question)
+    if isinstance(question, ToolsQuestion):
         return f"The server {question.server} changed its tools ({question.change}). Use them as they are now?"
     lines = [f"{question.server} is to run {question.tool}: {question.does or 'it does not say what that does'}"]
     if question.destructive:
@@ -60,3 +62,11 @@ def question_text(question: Question) -> str:
     cut = f"{arguments[:ARGUMENTS_SHOWN]}… ({len(arguments):,} characters)"
     lines.append(f"With: {arguments if len(arguments) <= ARGUMENTS_SHOWN else cut}")
     return "\n".join(lines)
+
+
+def _lesson_text(question: LessonQuestion) -> str:
+    """Returns all that would be kept: what is not shown could say anything, and stays in every later prompt."""
+    warning = "\nThis turn has read what other people wrote, which may be what asks for it." * question.after_others
+    text = "\n".join(f"  | {line}" for line in question.text.splitlines())
+    use = "is part of every later prompt" if question.kind == "rule" else "joins the prompt of messages it is about"
+    return f"The agent would keep a {question.kind} in {question.where}, which {use}:{warning}\n{text}"

@@ -34,7 +34,20 @@ class ToolsQuestion:
     change: str
 
 
-Question: TypeAlias = CallQuestion | ToolsQuestion
+@dataclass(frozen=True)
+class LessonQuestion:
+    """May this be kept for good? `text` is all of it, `where` the file in the home; nobody answers it for later ones.
+
+    `after_others`: the turn has read what other people wrote.
+    """
+
+    kind: Literal["rule", "skill"]
+    text: str
+    where: str
+    after_others: bool
+
+
+Question: TypeAlias = CallQuestion | ToolsQuestion | LessonQuestion
 
 
 class Approver(Protocol):

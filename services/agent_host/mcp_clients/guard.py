@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
-from agent_host.mcp_clients.approval import Answer, Approver, CallQuestion
+from agent_host.mcp_clients.approval import Answer, Approver, CallQuestion, Question
 from agent_host.mcp_clients.permissions import Subject, brings_others_words, permission
 from agent_host.mcp_clients.protocol import Permission
 from agent_host.mcp_clients.remote import RemoteTool
@@ -51,6 +51,15 @@ class Guard:
             if answer == "always":
                 self._standing.grant(config.name, tool.name, tool.hash)
             return Permission(answer in {"yes", "always"}, reason, answer)
+
+    async def ask(self, question: Question) -> Answer:
+        """Puts another question to the same person, one at a time with those about calls."""
+        async with self._asking:
+            return await self._approver.ask(question)
+
+    def read_others_words(self, turn_id: str) -> bool:
+        """Tells whether a turn has read what other people wrote."""
+        return turn_id in self._tainted
 
     def saw(self, config: ServerConfig, structured: object, turn_id: str) -> None:
         """Takes note of an answer: a turn that has read other people's words stays one that has."""

@@ -17,7 +17,7 @@ MOST_BYTES = 64_000
 """The largest skill that is read."""
 
 _HEADER = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*\r?\n(?P<body>.*)\Z", re.DOTALL | re.MULTILINE)
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{1,40}")
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{1,40}")
 
 _Stamp = tuple[int, int]
 
@@ -62,18 +62,23 @@ def _skill(path: Path) -> Skill | str:
     """
     if path.stat().st_size > MOST_BYTES:
         return f"The skill {path.parent.name} has more than {MOST_BYTES} bytes; keep its SKILL.md short."
-    text = path.read_text(encoding="utf-8", errors="replace")
+    return skill_in(path.read_text(encoding="utf-8", errors="replace"), path.parent.name)
+
+
+def skill_in(text: str, folder: str) -> Skill | str:
+    """Returns the skill in the text of a SKILL.md in a folder, or the sentence that says why it holds none."""
     match = _HEADER.match(text)
     told = _mapping(match["yaml"]) if match else None
     if match is None or told is None:
-        return f"The skill {path.parent.name} has no front matter; begin its SKILL.md with ---, name, description, ---."
+        return f"The skill {folder} has no front matter; begin its SKILL.md with ---, name, description, ---."
     name, description = str(told.get("name") or ""), " ".join(str(told.get("description") or "").split())
-    if not _NAME.fullmatch(name) or not description:
+    if not NAME.fullmatch(name) or not description:
         return (
-            f"The skill {path.parent.name} needs a name of a-z, 0-9 and - (2 to 41 characters) and a description in "
+            f"The skill {folder} needs a name of a-z, 0-9 and - (2 to 41 characters) and a description in "
             "its front matter."
         )
-    return Skill(name, description, match["body"].strip(), _texts(told.get("triggers")), _texts(told.get("never")))
+    triggers, never, tools = (_texts(told.get(member)) for member in ("triggers", "never", "tools"))
+    return Skill(name, description, match["body"].strip(), triggers, never, tools)
 
 
 def _mapping(text: str) -> dict[str, Any] | None:

@@ -38,6 +38,8 @@ class Skill:
     triggers: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     """Words of which none may stand in the sentence a trigger matches."""
+    tools: tuple[str, ...] = ()
+    """Tools of the host itself that are offered with this skill and not without."""
 
 
 def matching(message: str, skills: Sequence[Skill]) -> tuple[Skill, ...]:

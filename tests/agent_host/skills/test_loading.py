@@ -21,7 +21,7 @@ def test_every_shipped_skill_is_described_and_short() -> None:
     shipped = SkillFolder((SHIPPED,))
 
     assert shipped.problems() == ()
-    assert [skill.name for skill in shipped.skills()] == ["research-report"]
+    assert [skill.name for skill in shipped.skills()] == ["lessons", "research-report"]
     for skill in shipped.skills():
         assert len(skill.description.split()) >= 5
         assert len(skill.body.splitlines()) <= 80
@@ -30,14 +30,14 @@ def test_every_shipped_skill_is_described_and_short() -> None:
 def test_a_persons_skill_replaces_a_shipped_one_and_an_edit_counts_at_once(tmp_path: Path) -> None:
     path = put(tmp_path, "mine", "---\nname: research-report\ndescription: Mine\n---\nfirst\n")
     skills = SkillFolder((SHIPPED, tmp_path))
-    assert [(skill.description, skill.body) for skill in skills.skills()] == [("Mine", "first")]
+    assert [(skill.description, skill.body) for skill in skills.skills()[1:]] == [("Mine", "first")]
 
     path.write_text("---\nname: research-report\ndescription: Mine\ntriggers: [a  b, 3]\n---\nother\n")
     os.utime(path, ns=(1, 1))
-    assert [(skill.body, skill.triggers) for skill in skills.skills()] == [("other", ("a b", "3"))]
+    assert [(skill.body, skill.triggers) for skill in skills.skills()[1:]] == [("other", ("a b", "3"))]
 
     path.unlink()
-    assert skills.skills()[0].description != "Mine"
+    assert "Mine" not in {skill.description for skill in skills.skills()}
 
 
 @pytest.mark.parametrize(

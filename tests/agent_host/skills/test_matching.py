@@ -69,6 +69,52 @@ def test_a_question_about_the_outside_world_is_research(message: str) -> None:
     assert [skill.name for skill in matching(message, SHIPPED_SKILLS)] == ["research-report"]
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "From now on answer in German.",
+        "from now on, call me Ada",
+        "Please always answer in two sentences",
+        "Never use emoji, please",
+        "In future always sign with my full name",
+        "In the future write dates as 3 May",
+        "I'd like you to add this rule: no small talk",
+        "Make it short. Remember this rule: no exclamation marks",
+        "Can you create a skill for my weekly review?",
+        "Could you write me a new skill about packing",
+        "Turn this into a skill",
+        "save that as a new skill",
+        "Update your persona: be blunt",
+        "Teach yourself to check the calendar first",
+        "Ab jetzt bitte auf Deutsch",
+        "Von nun an duze mich",
+        "Antworte immer kurz",
+        "Erstelle einen Skill für meine Wochenplanung",
+    ],
+)
+def test_a_standing_wish_or_a_way_of_working_is_a_lesson(message: str) -> None:
+    assert [skill.name for skill in matching(message, SHIPPED_SKILLS)] == ["lessons"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "In the future, will cars fly?",
+        "I always answer late, sorry",
+        "Remember that I like tea",
+        "What skill do I need for that job?",
+        "Add milk to the list",
+        "Never mind",
+        "Make a plan for tomorrow",
+        "What is the golden rule?",
+        "Remember my anniversary is on 3 May",
+        "Keep the meeting on Friday",
+    ],
+)
+def test_what_only_sounds_like_a_lesson_is_none(message: str) -> None:
+    assert matching(message, SHIPPED_SKILLS) == ()
+
+
 @pytest.mark.parametrize("message", EVERYDAY)
 def test_an_everyday_message_loads_no_skill(message: str) -> None:
     assert matching(message, [*SHIPPED_SKILLS, MEETINGS, TRAVEL]) == ()
