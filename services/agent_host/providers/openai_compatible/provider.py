@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agent_host.errors import ProviderUnavailableError
 from agent_host.providers.openai_compatible.endpoint import checked_endpoint
 from agent_host.providers.openai_compatible.reading import Heard, added
-from agent_host.providers.openai_compatible.wire import Part, build_params
+from agent_host.providers.openai_compatible.wire import Part, build_params, has_part
 from agent_host.providers.protocol import Identity, ModelReply, ModelRequest, TextDelta, Usage
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class OpenAiCompatibleProvider:
         self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 120.0, max_retries: int = 2
     ) -> None:
         self._endpoint = checked_endpoint(model, api_key, base_url, timeout_s, max_retries)
-        self._without: set[Part] = {"max_tokens"} if self._endpoint.is_openai else set()
+        self._without: set[Part] = {"max_tokens", "lengths"} if self._endpoint.is_openai else set()
         self._client: AsyncOpenAI | None = None
         self._opening = asyncio.Lock()
 
@@ -67,9 +67,10 @@ class OpenAiCompatibleProvider:
                     async for item in items:
                         yield item
             except sdk.PartRefusedError as error:  # nothing was said yet
-                if error.part in sent or (error.part == "response_format" and request.output_schema is None):
+                refused = [part for part in error.parts if part not in sent and has_part(request, part)]
+                if not refused:
                     raise
-                self._without.add(error.part)
+                self._without.add(refused[0])
             else:
                 return
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, Final
@@ -48,7 +48,9 @@ _TOLD_STATUS: Final = re.compile("[45][0-9]{2}")
 _PART_WORDS: Final[Mapping[Part, tuple[str, ...]]] = {
     "stream_options": ("stream_options", "include_usage"),
     "max_tokens": ("max_completion_tokens",),
-    "response_format": ("response_format", "json_schema", "structured output"),
+    # llama.cpp turns a schema into a grammar; one that it cannot make is told so, or as samplers that cannot start.
+    "lengths": ("minlength", "maxlength", "grammar", "initialize samplers"),
+    "response_format": ("response_format", "json_schema", "structured output", "grammar", "initialize samplers"),
 }
 _REFUSALS: Final = {
     401: "{host} does not accept the API key (401); check PROMETHEUS_API_KEY.",
@@ -95,11 +97,11 @@ def silence(timeout_s: float) -> Timeout:
 
 
 class PartRefusedError(ProviderRefusedError):
-    """The server refuses one part of the request; the same request without it may do."""
+    """The server refuses one of `parts` of the request; the same request without the first of them may do."""
 
-    def __init__(self, message: str, usage: Usage | None, part: Part) -> None:
+    def __init__(self, message: str, usage: Usage | None, parts: Sequence[Part]) -> None:
         super().__init__(message, usage)
-        self.part = part
+        self.parts = parts
 
 
 def failure(error: Exception, endpoint: Endpoint, usage: Usage | None = None) -> ProviderError:
@@ -108,10 +110,8 @@ def failure(error: Exception, endpoint: Endpoint, usage: Usage | None = None) ->
         return ProviderUnavailableError(_trouble(error, endpoint), usage)
     message = _refusal(error, endpoint)
     reason = _reason(error, endpoint).lower()
-    for part, words in _PART_WORDS.items():
-        if any(word in reason for word in words):
-            return PartRefusedError(message, usage, part)
-    return ProviderRefusedError(message, usage)
+    parts = [part for part, words in _PART_WORDS.items() if any(word in reason for word in words)]
+    return PartRefusedError(message, usage, parts) if parts else ProviderRefusedError(message, usage)
 
 
 def is_refusal(error: Exception) -> bool:

@@ -1,8 +1,8 @@
 """A request as the JSON of chat completions. Pure.
 
-Three things differ between those who speak this API, and are left out or renamed once a server has refused them:
-`response_format`, `stream_options`, and the name of the output limit, which OpenAI's own models that reason take as
-`max_completion_tokens` and most other servers as `max_tokens`.
+Four things differ between those who speak this API, and are left out or renamed once a server has refused them:
+`response_format`, the lengths of texts in its schema, `stream_options`, and the name of the output limit, which OpenAI
+itself takes as `max_completion_tokens` for models that reason, and most other servers as `max_tokens`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 from agent_host.providers.protocol import Message, ModelRequest, Text, ToolResult, ToolUse
 
-Part: TypeAlias = Literal["response_format", "stream_options", "max_tokens"]
+Part: TypeAlias = Literal["response_format", "lengths", "stream_options", "max_tokens"]
 
-_IN_WORDS: Final = ("minLength", "maxLength", "format")  # strict schemas refuse these
+_LENGTHS: Final = ("minLength", "maxLength")  # what holds a small model, and what OpenAI's strict schemas refuse
+_OURS: Final = ("format",)  # of words that nobody else knows
 
 
 def build_params(model: str, request: ModelRequest, without: Collection[Part]) -> dict[str, Any]:
@@ -32,26 +33,35 @@ def build_params(model: str, request: ModelRequest, without: Collection[Part]) -
         ]
         params["tool_choice"] = request.tool_choice
     if request.output_schema is not None and "response_format" not in without:
-        params["response_format"] = {"type": "json_schema", "json_schema": _named_schema(request.output_schema)}
+        params["response_format"] = _response_format(request.output_schema, without)
     return _encodable(params)
 
 
-def wire_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a schema with what a strict one may not hold in words; the caller checks all of it on the answer."""
-    kept = {name: value for name, value in schema.items() if name not in _IN_WORDS}
-    left_out = [f"{name}: {schema[name]}" for name in _IN_WORDS if name in schema]
+def has_part(request: ModelRequest, part: Part) -> bool:
+    """Tells whether a request has a part, so that it would be another one without it."""
+    schema = request.output_schema
+    if part == "lengths":
+        return schema is not None and wire_schema(schema, {"lengths"}) != wire_schema(schema, ())
+    return part != "response_format" or schema is not None
+
+
+def wire_schema(schema: Mapping[str, Any], without: Collection[Part]) -> dict[str, Any]:
+    """Returns a schema with what it may not hold in words; the caller checks all of it on the answer."""
+    in_words = (*_LENGTHS, *_OURS) if "lengths" in without else _OURS
+    kept = {name: value for name, value in schema.items() if name not in in_words}
+    left_out = [f"{name}: {schema[name]}" for name in in_words if name in schema]
     if left_out:
         kept["description"] = f"{schema.get('description', '')} ({', '.join(left_out)})".strip()
     if isinstance(schema.get("properties"), Mapping):
-        kept["properties"] = {name: wire_schema(member) for name, member in schema["properties"].items()}
+        kept["properties"] = {name: wire_schema(member, without) for name, member in schema["properties"].items()}
     if isinstance(schema.get("items"), Mapping):
-        kept["items"] = wire_schema(schema["items"])
+        kept["items"] = wire_schema(schema["items"], without)
     return kept
 
 
-def _named_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    named: dict[str, Any] = {"name": "answer", "schema": wire_schema(schema)}
-    return {**named, "strict": True} if _all_required(schema) else named
+def _response_format(schema: Mapping[str, Any], without: Collection[Part]) -> dict[str, Any]:
+    named: dict[str, Any] = {"name": "answer", "schema": wire_schema(schema, without)}
+    return {"type": "json_schema", "json_schema": {**named, "strict": True} if _all_required(schema) else named}
 
 
 def _all_required(schema: Mapping[str, Any]) -> bool:

@@ -51,6 +51,7 @@ async def test_a_schema_is_sent_with_each_request_that_has_one() -> None:
     ("refusal", "part"),
     [
         ("Invalid parameter: 'response_format' of type 'json_schema' is not supported", "response_format"),
+        ("Failed to parse the grammar of the schema", "response_format"),
         ("Unrecognized request argument supplied: stream_options", "stream_options"),
         ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_tokens"),
     ],
@@ -80,6 +81,45 @@ async def test_openai_itself_is_told_the_output_limit_by_its_newer_name() -> Non
     assert (params["max_completion_tokens"], "max_tokens" in params) == (500, False)
 
 
+SHORT: dict[str, JsonValue] = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "maxLength": 5}},
+    "required": ["name"],
+    "additionalProperties": False,
+}
+IN_WORDS = {"type": "string", "description": "(maxLength: 5)"}
+
+
+def _name(body: Mapping[str, Any]) -> object:
+    return body["response_format"]["json_schema"]["schema"]["properties"]["name"]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "Invalid schema for response_format 'answer': In context=('properties', 'name'), 'maxLength' is not permitted.",
+        "Failed to initialize samplers: failed to parse grammar",
+    ],
+)
+async def test_lengths_of_texts_are_sent_until_a_server_refuses_them_and_are_told_in_words_then(refusal: str) -> None:
+    request = replace(REQUEST, output_schema=SHORT)
+    words, bodies = await _replies(2, Failure(400, refusal), GLAD, GLAD, request=request)
+    assert words == [GLAD.words] * 2
+    assert [_name(body) for body in bodies] == [{"type": "string", "maxLength": 5}, IN_WORDS, IN_WORDS]
+
+
+async def test_a_schema_that_cannot_be_kept_to_without_lengths_either_is_left_out() -> None:
+    refusal = Failure(400, "Failed to initialize samplers: std::exception")  # llama.cpp's whole explanation
+    words, bodies = await _replies(1, refusal, refusal, GLAD, request=replace(REQUEST, output_schema=SHORT))
+    assert words == [GLAD.words]
+    assert ["response_format" in body for body in bodies] == [True, True, False]
+
+
+def test_openai_itself_is_told_lengths_in_words_from_the_start() -> None:
+    request = replace(REQUEST, output_schema=SHORT)
+    assert _name(build_params(MODEL, request, {"max_tokens", "lengths"})) == IN_WORDS
+
+
 def test_what_a_strict_schema_may_not_hold_is_told_in_words_at_every_depth() -> None:
     name: dict[str, JsonValue] = {"type": "string", "maxLength": 5, "description": "A name."}
     schema: dict[str, JsonValue] = {
@@ -87,7 +127,7 @@ def test_what_a_strict_schema_may_not_hold_is_told_in_words_at_every_depth() -> 
         "properties": {"names": {"type": "array", "maxItems": 3, "items": name}},
         "additionalProperties": False,
     }
-    names = wire_schema(schema)["properties"]["names"]
+    names = wire_schema(schema, {"lengths"})["properties"]["names"]
     assert names == {
         "type": "array",
         "maxItems": 3,
