@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 from ulid import ULID
 
 
@@ -46,3 +48,8 @@ def new_use_id() -> str:
 def new_batch_id() -> str:
     """Returns `b_` and a ULID: names one consolidated batch; with a position it is a memory's idempotency key."""
     return f"b_{ULID()}"
+
+
+def new_judge_id() -> str:
+    """Returns `j_` and 16 hex digits: names one judging of a turn in the usage ledger (agent.md row 80)."""
+    return f"j_{secrets.token_hex(8)}"

@@ -78,7 +78,7 @@ def turns(settings: Settings, window: str, *, as_json: bool) -> int:
     if window not in WINDOWS:
         raise UsageError(f"There is no window {window[:40]!r}; choose one of {', '.join(WINDOWS)}.")
     zone = settings.zone()
-    reading = read_turns(_folder(settings), datetime.now(zone), zone, WINDOWS[window], _checks(settings))
+    reading = read_turns(trace_folder(settings), datetime.now(zone), zone, WINDOWS[window], _checks(settings))
     if as_json:
         document = {
             "window": window,
@@ -111,13 +111,7 @@ def turn(settings: Settings, turn_id: str, *, as_json: bool) -> int:
         UsageError: no trace names this turn.
         ConfigurationError: the budget is no amount of dollars.
     """
-    began = began_at_ms(turn_id)
-    first = (datetime.fromtimestamp(began / 1000, tz=UTC) - _EARLIER).date() if began else None
-    text = read_folder(_folder(settings), first)
-    found = next((one for one in traced_turns(text.rows) if one.turn_id == turn_id), None)
-    if found is None:
-        why = f" {text.problems[0]}" if text.problems else ""
-        raise UsageError(f"No trace names a turn {turn_id[:40]!r}; `agent-host turns --window all` lists them.{why}")
+    found = find_turn(trace_folder(settings), turn_id)
     checked = CheckedTurn(found, run_checks(found, _checks(settings)))
     if as_json:
         steps = [dict(row.members) for row in (*found.rows, *found.later)]
@@ -125,6 +119,27 @@ def turn(settings: Settings, turn_id: str, *, as_json: bool) -> int:
     else:
         _print(turn_lines(found, checked.results, settings.zone()))
     return 1 if any(one.value == 0 for one in checked.results) else 0
+
+
+def find_turn(folder: Path, turn_id: str) -> TracedTurn:
+    """Returns one turn, with all that was traced of it later.
+
+    Raises:
+        UsageError: no trace names it.
+    """
+    began = began_at_ms(turn_id)
+    first = (datetime.fromtimestamp(began / 1000, tz=UTC) - _EARLIER).date() if began else None
+    text = read_folder(folder, first)
+    found = next((one for one in traced_turns(text.rows) if one.turn_id == turn_id), None)
+    if found is None:
+        why = f" {text.problems[0]}" if text.problems else ""
+        raise UsageError(f"No trace names a turn {turn_id[:40]!r}; `agent-host turns --window all` lists them.{why}")
+    return found
+
+
+def trace_folder(settings: Settings) -> Path:
+    """Returns where the traces of a home are."""
+    return settings.home.path / "host" / "traces"
 
 
 def read_turns(folder: Path, now: datetime, zone: tzinfo, days: int | None, to_run: dict[str, Check]) -> Reading:
@@ -137,10 +152,6 @@ def read_turns(folder: Path, now: datetime, zone: tzinfo, days: int | None, to_r
 
 def _is_within(turn: TracedTurn, first: date | None, zone: tzinfo) -> bool:
     return first is None or turn.started is None or turn.started.astimezone(zone).date() >= first
-
-
-def _folder(settings: Settings) -> Path:
-    return settings.home.path / "host" / "traces"
 
 
 def _checks(settings: Settings) -> dict[str, Check]:

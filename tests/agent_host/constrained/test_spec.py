@@ -239,7 +239,7 @@ def test_the_shipped_defaults_are_those_of_the_page() -> None:
         "keep-gate": {"dropped": []},
         "report-scope": {"company_research": False},
         "restates": {"dropped": []},
-        "turn-judge": {"verdict": "not-judged", "reason": ""},
+        "turn-judge": {"verdict": "not-judged", "addresses_question": 0, "grounded": 0, "note": ""},
     }
 
 
