@@ -221,6 +221,7 @@ class Host:
         provider, cost = await asyncio.to_thread(open_provider, settings, told)
         self._resources.push_async_callback(provider.close)
 
+        from agent_host.charges import ChargedTools
         from agent_host.constrained.options import CallOptions
         from agent_host.constrained.specs import reply_drafter
         from agent_host.memory_parts import nothing_after, open_consolidator, open_small_calls, retrieval_of
@@ -235,6 +236,7 @@ class Host:
         openings = OpeningStore(folder / "openings.db")
         self._resources.callback(openings.close)
         usage, who = open_usage(settings), provider.identity
+        tools = ChargedTools(tools, usage.charge)
         receipts = ReceiptLog(link.client, Spool(folder / "spool.jsonl"), openings, link.ensure)
         zone = settings.zone()
         small, small_cost = provider, cost

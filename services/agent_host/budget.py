@@ -1,18 +1,21 @@
-"""What a turn and a day may cost (agent.md 2.9 and 2.10). Asked before each model call of a turn; stops politely.
+"""What a turn and a day may cost (agent.md 2.9 and 2.10). Asked before each call of a turn; stops politely.
 
-Only calls whose price is known count: a sum with a guess in it would stop a turn for nothing, or too late.
+Models count at their list prices, tools with what they say they charged. Only calls whose price is known count: a sum
+with a guess in it would stop a turn for nothing, or too late.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 
 from agent_host.errors import BudgetSpentError, ConfigurationError
-from agent_host.providers.protocol import ModelReply, ModelRequest
-from agent_host.tracing.events import CallKind, Emit, ModelCalled, Notice, TurnEvent
+from agent_host.mcp_clients.protocol import ToolBox, ToolOutcome
+from agent_host.providers.protocol import JsonValue, ModelReply, ModelRequest, ToolSpec
+from agent_host.tracing.events import CallKind, Emit, ModelCalled, Notice, ToolCalled, TurnEvent
+from agent_host.tracing.results import stated
 from service_runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -62,12 +65,13 @@ class Budget:
             BudgetSpentError: one of them has passed its limit; no further call should be made.
         """
         calls = [event for event in events if isinstance(event, ModelCalled)]
+        charged = sum(stated(event.outcome).cost_micro_usd or 0 for event in events if isinstance(event, ToolCalled))
         unpriced = [call for call in calls if call.cost_micro_usd is None]
         if self.unpriced_model and self.limits.asked_for and not self._said:
             self._said = True
             emit(Notice(f"No price is known for {self.unpriced_model}: its calls count towards no budget."))
         turn_limit = self.limits.turn_micro_usd
-        spent = sum(call.cost_micro_usd or 0 for call in calls)
+        spent = charged + sum(call.cost_micro_usd or 0 for call in calls)
         if turn_limit is not None and spent > turn_limit:
             raise BudgetSpentError(_sentence("this turn", TURN, spent, turn_limit, len(unpriced)))
         if self.day_is_spent():
@@ -96,6 +100,35 @@ class BudgetedModel:
         """
         self.check()
         return await self.model.reply(request, kind, on_text)
+
+
+@dataclass(frozen=True)
+class BudgetedTools:
+    """A `ToolBox` that asks before each call whether it may be made; `check` raises when it may not."""
+
+    inner: ToolBox
+    check: Callable[[], None]
+
+    async def specs(self) -> tuple[ToolSpec, ...]:
+        """Returns the tools there are."""
+        return await self.inner.specs()
+
+    async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
+        """Calls a tool, unless the budget is spent: one that costs nothing then waits too, as nobody can know."""
+        try:
+            self.check()
+        except BudgetSpentError:
+            words = f"{name} was not called: what this turn or this day may cost is spent."
+            return ToolOutcome("", name, words, None, is_error=True, duration_ms=0)
+        return await self.inner.call(name, arguments, meta)
+
+    def problems(self) -> tuple[str, ...]:
+        """Returns which servers cannot be used."""
+        return self.inner.problems()
+
+    async def close(self) -> None:
+        """Closes the tool box."""
+        await self.inner.close()
 
 
 def _sentence(what: str, name: str, spent: int, limit: int, unpriced: int) -> str:

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Awaitable
 from dataclasses import dataclass
 
-from agent_host.budget import BudgetedModel
+from agent_host.budget import BudgetedModel, BudgetedTools
 from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.consolidation.reading import turn_meta
 from agent_host.constrained.drafter import ReplyDrafter
@@ -123,7 +123,7 @@ async def _draft(text: str, session: Session, parts: TurnParts, events: TurnEven
         cost=parts.cost,
         meter=parts.meter,
     )
-    tools = OneReport(parts.tools)
+    tools = OneReport(BudgetedTools(parts.tools, check_budget))
     reply = await run_loop(
         BudgetedModel(drafter, check_budget),
         tools,

@@ -1,11 +1,14 @@
-"""The usage ledger: one line for each model call of any kind, whoever made it (agent.md 2.8, rows 85 and 90).
+"""The usage ledger: one line for each model call, and for each tool call that said its price (agent.md 2.8, row 85).
 
     {"ts": "2026-12-01T09:00:00.000Z", "provider": "anthropic", "model": "…", "kind": "loop", "turn_id": "t_…",
      "in": 1200, "out": 85}
+    {"ts": "…", "provider": "search", "model": "search_web", "kind": "tool", "turn_id": "t_…", "in": null, "out": null,
+     "charged_micro_usd": 4000}
 
-Append-only, and without prices: what a row cost is computed when it is read, so that a corrected table corrects the
-past. `in` leaves cached tokens out; `cache_read` and `cache_write` stand there when they are not 0. `in` and `out` are
-null where nobody counted. A lost line costs a line of a report and never a turn, so there is no fsync.
+Append-only, and without prices of models: what such a row cost is computed when it is read, so that a corrected table
+corrects the past (row 90). A tool's price is in no table: its row keeps what the tool said it charged. `in` leaves
+cached tokens out; `cache_read` and `cache_write` stand there when they are not 0. `in` and `out` are null where nobody
+counted. A lost line costs a line of a report and never a turn, so there is no fsync.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from agent_host.providers.pricing import cost_micro_usd
 from agent_host.providers.protocol import Usage
@@ -25,6 +28,9 @@ from agent_host.tracing.events import ModelCalled
 
 Meter: TypeAlias = Callable[[ModelCalled, str | None], None]
 """Takes each model call once, with the turn it belongs to, if any."""
+
+TOOL_KIND: Final = "tool"
+"""The `kind` of a row that is no model call's."""
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +41,10 @@ def unmetered(_: ModelCalled, _turn_id: str | None) -> None:
 
 @dataclass(frozen=True)
 class UsageRow:
-    """One model call. `usage` is None when nobody counted its tokens."""
+    """One model call, or a tool call (`provider` is its server, `model` its name) with what it said it charged.
+
+    `usage` is None when nobody counted tokens.
+    """
 
     at: datetime
     provider: str
@@ -43,10 +52,13 @@ class UsageRow:
     kind: str
     turn_id: str | None
     usage: Usage | None
+    charged_micro_usd: int | None = None
 
     @property
     def cost_micro_usd(self) -> int | None:
-        """What it cost at today's list price: an estimate; None when its price or its tokens are not known."""
+        """What it charged, else what it cost at today's list price; None when its price or its tokens are not known."""
+        if self.charged_micro_usd is not None:
+            return self.charged_micro_usd
         known = Usage() if self.provider == "offline" else self.usage
         return None if known is None else cost_micro_usd(self.provider, self.model, known)
 
@@ -66,11 +78,11 @@ class UsageFile:
         counted = event.usage != Usage() or event.cost_micro_usd is not None
         usage = event.usage if counted else None
         who = event.identity
-        line = _line(UsageRow(self._now(), who.provider, who.model, event.kind, turn_id, usage))
-        try:
-            self._append(line)
-        except OSError as error:
-            logger.warning("a model call is not in the usage ledger: %s", error.strerror)
+        self._keep(UsageRow(self._now(), who.provider, who.model, event.kind, turn_id, usage))
+
+    def charge(self, server: str, tool: str, micro_usd: int, turn_id: str | None) -> None:
+        """Appends the row of a tool call that said what it charged."""
+        self._keep(UsageRow(self._now(), server, tool, TOOL_KIND, turn_id, None, micro_usd))
 
     def rows(self) -> Iterator[UsageRow]:
         """Yields every row that can be read, oldest first."""
@@ -93,6 +105,12 @@ class UsageFile:
                 self._read_bytes = file.tell()
             self._spent_micro_usd += sum(row.cost_micro_usd or 0 for row in new)
         return self._spent_micro_usd
+
+    def _keep(self, row: UsageRow) -> None:
+        try:
+            self._append(_line(row))
+        except OSError as error:
+            logger.warning("a call is not in the usage ledger: %s", error.strerror)
 
     def _append(self, line: bytes) -> None:
         descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
@@ -119,6 +137,8 @@ def _line(row: UsageRow) -> bytes:
         members["cache_read"] = usage.cache_read_tokens
     if usage and usage.cache_write_tokens:
         members["cache_write"] = usage.cache_write_tokens
+    if row.charged_micro_usd is not None:
+        members["charged_micro_usd"] = row.charged_micro_usd
     return json.dumps(members, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
@@ -136,10 +156,11 @@ def _row(members: Mapping[str, Any]) -> UsageRow:
     usage = None if None in counts else Usage(*map(_count, counts))
     at = datetime.fromisoformat(members["ts"]).astimezone(UTC)
     provider, model, kind = (str(members[name]) for name in ("provider", "model", "kind"))
-    return UsageRow(at, provider, model, kind, members["turn_id"], usage)
+    charged = members.get("charged_micro_usd")
+    return UsageRow(at, provider, model, kind, members["turn_id"], usage, None if charged is None else _count(charged))
 
 
 def _count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError("no count of tokens")
+        raise ValueError("no count")
     return value

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from agent_host.budget import Budget, BudgetedModel, Limits, limits
+from agent_host.budget import Budget, BudgetedModel, BudgetedTools, Limits, limits
 from agent_host.errors import BudgetSpentError, ConfigurationError
-from agent_host.providers.protocol import Identity, Message, ModelRequest, Text, Usage
-from agent_host.tracing.events import ModelCalled, Notice, TurnEvent
+from agent_host.mcp_clients.protocol import ToolOutcome
+from agent_host.providers.protocol import Identity, JsonValue, Message, ModelRequest, Text, Usage
+from agent_host.tracing.events import ModelCalled, Notice, ToolCalled, TurnEvent
 from service_runtime.settings import load_settings
 from tests.agent_host.test_loop import Scripted, said
+from tests.fakes.toolbox import FakeToolBox
 
 WHO = Identity("openai-compatible", "qwen3", "qwen3")
 REQUEST = ModelRequest("", (Message("user", (Text("hello"),)),), (), "auto", 100)
@@ -81,6 +83,34 @@ async def test_no_call_is_made_once_the_budget_is_spent() -> None:
     with pytest.raises(BudgetSpentError):
         await budgeted.reply(REQUEST, "loop", _shown)
     assert model.kinds == ["loop"]
+
+
+def test_what_tools_charged_counts_towards_the_turn() -> None:
+    budget = Budget(Limits(1_000_000, None, asked_for=False))
+    budget.check([called(500_000), paid(0.5)], _nobody)
+    with pytest.raises(BudgetSpentError, match=r"this turn has cost about \$1\.01"):
+        budget.check([called(500_000), paid(0.5), paid(0.01, failed=True)], _nobody)
+
+
+@pytest.mark.parametrize("price", [-1, "2", True, None])
+def test_a_price_that_is_none_counts_for_nothing(price: JsonValue) -> None:
+    Budget(Limits(1, None, asked_for=True)).check([paid(price)], _nobody)
+
+
+async def test_no_tool_is_called_once_the_budget_is_spent() -> None:
+    box = FakeToolBox({"shop_buy": lambda _: {"cost_usd": 2}})
+    events: list[TurnEvent] = []
+    budget = Budget(Limits(1_000_000, None, asked_for=True))
+    tools = BudgetedTools(box, lambda: budget.check(events, events.append))
+    events.append(ToolCalled("u_1", "shop_buy", {}, await tools.call("shop_buy", {}, {})))
+    second = await tools.call("shop_buy", {}, {})
+    assert len(box.calls) == 1
+    assert second.is_error
+    assert second.content == "shop_buy was not called: what this turn or this day may cost is spent."
+
+
+def paid(price: JsonValue, *, failed: bool = False) -> ToolCalled:
+    return ToolCalled("u_1", "buy", {}, ToolOutcome("shop", "buy", "", {"cost_usd": price}, failed, 3))
 
 
 def _nobody(_: TurnEvent) -> None:

@@ -1,6 +1,6 @@
-"""`agent-host cost`: what models were asked and what it cost, by day and model, from the usage ledger.
+"""`agent-host cost`: what models were asked and what it cost, by day and model, and what tools charged.
 
-Prices are looked up now, not when the calls were made (agent.md row 90): every sum is an estimate.
+Prices of models are looked up now, not when the calls were made (agent.md row 90): those sums are estimates.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from agent_host.app import open_usage
 from agent_host.errors import UsageError
 from agent_host.gateways.screen import printable
-from agent_host.usage import UsageRow
+from agent_host.usage import TOOL_KIND, UsageRow
 from service_runtime.settings import Settings
 
 WINDOWS: Final = {"today": 1, "7d": 7, "all": None}
@@ -25,9 +25,10 @@ _TITLES: Final = ("day", "model", "calls", "in", "out", "cost")
 
 @dataclass(frozen=True)
 class CostLine:
-    """The calls of one model on one local day. `unpriced_calls` are those that `cost_micro_usd` leaves out.
+    """The calls of one model on one local day, or of one tool that charges: `provider` is its server, `model` its name.
 
-    `input_tokens` counts cached ones too. `estimated` is true always: these are list prices.
+    `unpriced_calls` are those that `cost_micro_usd` leaves out. `input_tokens` counts cached ones too. `estimated`: by
+    list prices, and not what was charged.
     """
 
     day: str
@@ -74,15 +75,16 @@ def _lines_of(settings: Settings, window: str) -> list[CostLine]:
 def cost_lines(rows: Iterable[UsageRow], now: datetime, zone: tzinfo, days: int | None) -> list[CostLine]:
     """Returns one line a day and model, oldest day first, of the last `days` local days, or of all."""
     first = now.date() - timedelta(days=days - 1) if days is not None else None
-    groups: dict[tuple[str, str, str], list[UsageRow]] = {}
+    groups: dict[tuple[str, bool, str, str], list[UsageRow]] = {}
     for row in rows:
         day = row.at.astimezone(zone).date()
         if first is None or day >= first:
-            groups.setdefault((day.isoformat(), row.provider, row.model), []).append(row)
-    return [_line(*key, groups[key]) for key in sorted(groups)]
+            key = (day.isoformat(), row.kind == TOOL_KIND, row.provider, row.model)
+            groups.setdefault(key, []).append(row)
+    return [_line(*key, rows=groups[key]) for key in sorted(groups)]
 
 
-def _line(day: str, provider: str, model: str, rows: list[UsageRow]) -> CostLine:
+def _line(day: str, is_tool: bool, provider: str, model: str, *, rows: list[UsageRow]) -> CostLine:
     counted = [row.usage for row in rows if row.usage is not None]
     costs = [row.cost_micro_usd for row in rows]
     return CostLine(
@@ -94,6 +96,7 @@ def _line(day: str, provider: str, model: str, rows: list[UsageRow]) -> CostLine
         output_tokens=sum(one.output_tokens for one in counted),
         cost_micro_usd=sum(one or 0 for one in costs),
         unpriced_calls=costs.count(None),
+        estimated=not is_tool,
     )
 
 
@@ -107,17 +110,19 @@ def _table(lines: list[CostLine], window: str) -> Iterator[str]:
         numbers = "  ".join(cell.rjust(width) for cell, width in zip(rest, widths[2:], strict=True))
         yield f"{day:<{widths[0]}}  {model:<{widths[1]}}  {numbers}"
     unpriced = sum(line.unpriced_calls for line in lines)
-    total = f"total {_dollars(sum(line.cost_micro_usd for line in lines))} est"
+    est = " est" if any(line.estimated for line in lines) else ""
+    total = f"total {_dollars(sum(line.cost_micro_usd for line in lines))}{est}"
     calls = "1 call" if unpriced == 1 else f"{unpriced} calls"
     yield f"{total}, without {calls} whose price is not known" if unpriced else total
 
 
 def _cells(line: CostLine) -> tuple[str, ...]:
     nothing_known = line.unpriced_calls == line.calls
-    price = "no price known" if nothing_known else f"{_dollars(line.cost_micro_usd)} est"
+    price = "no price known" if nothing_known else f"{_dollars(line.cost_micro_usd)}{' est' if line.estimated else ''}"
     if line.unpriced_calls and not nothing_known:
         price += f" + {line.unpriced_calls} unpriced"
-    return (line.day, line.model, f"{line.calls:,}", f"{line.input_tokens:,}", f"{line.output_tokens:,}", price)
+    tokens = (f"{line.input_tokens:,}", f"{line.output_tokens:,}") if line.estimated else ("", "")
+    return (line.day, line.model, f"{line.calls:,}", *tokens, price)
 
 
 def _dollars(micro_usd: int) -> str:

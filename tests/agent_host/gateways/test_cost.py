@@ -11,7 +11,7 @@ import pytest
 from agent_host.cli import run
 from agent_host.gateways.cost import cost_lines
 from agent_host.providers.protocol import Usage
-from agent_host.usage import UsageRow
+from agent_host.usage import UsageFile, UsageRow
 
 NOW = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)
 
@@ -44,6 +44,22 @@ def test_calls_are_added_up_by_local_day_and_model() -> None:
     assert (today.input_tokens, today.output_tokens) == (1101, 11)
     assert (today.cost_micro_usd, today.unpriced_calls) == (100 + 50 + 1 + 5 + 100, 1)
     assert (lines[2].cost_micro_usd, lines[2].unpriced_calls) == (0, 1)
+
+
+def test_what_a_tool_charged_has_a_line_of_its_own_that_is_no_estimate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = home(tmp_path)
+    usage = UsageFile(tmp_path / "host" / "usage.jsonl", lambda: datetime.now(UTC))
+    usage.charge("search", "search_web", 4_000, "t_1")
+    usage.charge("search", "search_web", 8_500, None)
+    assert run(["cost", "--home", folder]) == 0
+    _, line, total = capsys.readouterr().out.splitlines()
+    assert line.split()[1:] == ["search_web", "2", "$0.0125"]
+    assert total == "total $0.0125"
+    assert run(["cost", "--home", folder, "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["lines"]
+    assert (told["provider"], told["cost_micro_usd"], told["estimated"]) == ("search", 12_500, False)
 
 
 @pytest.mark.parametrize(("days", "kept"), [(1, 1), (7, 3), (None, 4)])
