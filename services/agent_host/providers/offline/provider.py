@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from agent_host.errors import ProviderRefusedError
 from agent_host.providers.protocol import (
     Identity,
     Message,
@@ -27,6 +28,10 @@ MODEL = "offline-rules"
 _VERSION = "1"
 _NO_MORE_TOOLS = (
     "I may call no more tools in this turn, so I stopped here. Say what is still missing, one thing at a time."
+)
+_NO_MODEL = (
+    "The offline rules are no language model and answer nothing under a spec; set PROMETHEUS_PROVIDER and a key for a "
+    "model."
 )
 _PIECE = re.compile(r"\s*\S+\s*")
 
@@ -47,7 +52,13 @@ class OfflineProvider:
         return Identity("offline", MODEL, _VERSION)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[TextDelta | ModelReply]:
-        """Streams the next step: a reply word by word, or tool calls without words."""
+        """Streams the next step: a reply word by word, or tool calls without words.
+
+        Raises:
+            ProviderRefusedError: a value of a schema is asked for, which is a question to a language model.
+        """
+        if request.output_schema is not None:
+            raise ProviderRefusedError(_NO_MODEL)
         from agent_host.providers.offline.planner import plan  # 0.07 s: loaded at the first message
         from agent_host.providers.offline.routine import ReplyStep
 

@@ -1,7 +1,9 @@
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from agent_host.constrained import run_constrained_ai
 from agent_host.providers.offline import FIRST_SCREEN, OfflineProvider
 from agent_host.providers.protocol import (
     Message,
@@ -15,6 +17,7 @@ from agent_host.providers.protocol import (
     Usage,
 )
 from evals.deterministic.scripted_tools import TOOLS
+from tests.agent_host.constrained.parts import DEFAULT, MESSAGE, Desk, spec
 from tests.agent_host.providers.offline.scenes import NOW, ZONE, said
 
 SPECS = tuple(ToolSpec(name, "", {"type": "object"}) for name in TOOLS)
@@ -44,6 +47,20 @@ async def test_a_reply_streams_in_pieces_that_join_to_its_text() -> None:
     assert "".join(deltas) == reply.text
     assert (reply.stop_reason, reply.usage, reply.model) == ("end_turn", Usage(), "offline-rules")
     assert reply.tool_uses == ()
+
+
+async def test_a_question_under_a_spec_is_refused_with_what_to_set_and_asked_once(tmp_path: Path) -> None:
+    offline = OfflineProvider(lambda: NOW, ZONE)
+    desk = Desk(tmp_path)
+    asked = spec(model_identity=offline.identity)  # one that may repair an output and retry
+    decision = await run_constrained_ai(asked, MESSAGE, desk.options(offline))
+    desk.close()
+    assert desk.clock.waits == []
+    assert (decision.exit_state, decision.output) == ("fallback_provider", DEFAULT)
+    assert decision.reason == (
+        "The offline rules are no language model and answer nothing under a spec; set PROMETHEUS_PROVIDER and a key "
+        "for a model."
+    )
 
 
 async def test_tool_calls_come_without_words_and_with_a_stop_reason_of_their_own() -> None:
