@@ -50,6 +50,11 @@ const SCHEMAS = `
 L1 state v2
   id:ID recordedAtMs:TIME recordedAtIso:ISO chains:[{chain:CHAIN size:COUNT rootHash:HASH headHash:HASH}]
   prevHash:LINK tenantId?:TENANT
+L2 specs v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT specId:KEBAB specHash:HASH
+  category:classifier|extractor|drafter|router|summariser
+  modelIdentity:{provider:anthropic|openai|azure-openai|local-llama|mock|openai-compatible|offline
+  model:TEXT version:TEXT} schemaVersion:TEXT specBytes:COUNT prevHash:LINK tenantId?:TENANT
 L3 keys v2
   id:ID recordedAtMs:TIME recordedAtIso:ISO event:created|rotated|revoked use:entry|checkpoint publicKey:KEY
   previousKey:KEY|null reason:TEXT chains:[{chain:CHAIN atId:ORDINAL}] prevHash:LINK tenantId?:TENANT
@@ -988,8 +993,9 @@ async function follow(began, session) {
 // --- Ids that name an entry once in its chain (RF-23), looked for with --unique only.
 
 const IDENTITIES = {
-  L4: /"buildId":"(b_\w+)"()/, L5: /"callId":"(c_\w+)".*"state":"(\w+)"/, L6: /"reviewId":"(r_\w+)"()/,
-  L10: /"turnId":"(t_\w+)".*"outcome":"(\w+)"/, L11: /"versionId":"(v_\w+)"()/, L12: /"callId":"(c_\w+)"()/,
+  L2: /"specHash":"(\w+)"()/, L4: /"buildId":"(b_\w+)"()/, L5: /"callId":"(c_\w+)".*"state":"(\w+)"/,
+  L6: /"reviewId":"(r_\w+)"()/, L10: /"turnId":"(t_\w+)".*"outcome":"(\w+)"/, L11: /"versionId":"(v_\w+)"()/,
+  L12: /"callId":"(c_\w+)"()/,
 };
 const MAX_SUSPECTS = 1 << 16;
 

@@ -51,6 +51,11 @@ SCHEMAS = """
 L1 state v2
   id:ID recordedAtMs:TIME recordedAtIso:ISO chains:[{chain:CHAIN size:COUNT rootHash:HASH headHash:HASH}]
   prevHash:LINK tenantId?:TENANT
+L2 specs v2
+  id:ID recordedAtMs:TIME recordedAtIso:ISO productId:TEXT specId:KEBAB specHash:HASH
+  category:classifier|extractor|drafter|router|summariser
+  modelIdentity:{provider:anthropic|openai|azure-openai|local-llama|mock|openai-compatible|offline
+  model:TEXT version:TEXT} schemaVersion:TEXT specBytes:COUNT prevHash:LINK tenantId?:TENANT
 L3 keys v2
   id:ID recordedAtMs:TIME recordedAtIso:ISO event:created|rotated|revoked use:entry|checkpoint publicKey:KEY
   previousKey:KEY|null reason:TEXT chains:[{chain:CHAIN atId:ORDINAL}] prevHash:LINK tenantId?:TENANT
@@ -1365,6 +1370,7 @@ def follow(began: Case, run: "Run") -> Judged:
 # --- Ids that name an entry once in its chain (RF-23), looked for with --unique only.
 
 IDENTITIES = {
+    "L2": rb'"specHash":"(\w+)"()',
     "L4": rb'"buildId":"(b_\w+)"()',
     "L5": rb'"callId":"(c_\w+)".*"state":"(\w+)"',
     "L6": rb'"reviewId":"(r_\w+)"()',

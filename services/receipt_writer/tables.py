@@ -63,6 +63,13 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("chains", lambda entry: str(len(entry["chains"]))),
         Column("entries", lambda entry: str(sum(row["size"] for row in entry["chains"]))),
     ),
+    "L2": (
+        _text("spec", "specId"),
+        _text("category"),
+        Column("model", _model),
+        Column("spec hash", lambda entry: short(entry["specHash"])),
+        _text("bytes", "specBytes"),
+    ),
     "L3": (
         _text("event"),
         _text("use"),

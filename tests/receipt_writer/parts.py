@@ -53,6 +53,20 @@ def turn(number: int, **changes: Any) -> Draft:
     return turn_draft(turnId=ulid("t_", number), **{"decisions": {"n": 0, "firstId": 0, "lastId": 0}} | changes)
 
 
+def spec(number: int, **changes: Any) -> Draft:
+    """Return the L2 draft of version `number` of a spec."""
+    draft: Draft = {
+        "productId": "prometheus-agent",
+        "specId": "turn-router",
+        "specHash": f"{number:064x}",
+        "category": "router",
+        "modelIdentity": {"provider": "offline", "model": "rules", "version": "1"},
+        "schemaVersion": "prometheus-runtime-ai-spec-1.0",
+        "specBytes": 1200 + number,
+    }
+    return draft | changes
+
+
 def build(number: int, **changes: Any) -> Draft:
     """Return the L4 draft of release `number`."""
     draft: Draft = {

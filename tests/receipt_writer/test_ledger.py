@@ -29,7 +29,7 @@ from receipt_writer.ledger import (
     Started,
 )
 from tests.receipt_writer.format.material import START_MS, SeedSigner
-from tests.receipt_writer.parts import build, call, component, decision, intent, review, turn, ulid
+from tests.receipt_writer.parts import build, call, component, decision, intent, review, spec, turn, ulid
 
 SIGNER = SeedSigner(b"\1" * 32)
 
@@ -251,7 +251,8 @@ def test_beginning_a_turn_notes_the_host_but_does_not_compare_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("layer", "draft"), [("L4", build(1)), ("L5", call(1)), ("L11", component(1)), ("L12", decision(1))]
+    ("layer", "draft"),
+    [("L2", spec(1)), ("L4", build(1)), ("L5", call(1)), ("L11", component(1)), ("L12", decision(1))],
 )
 def test_every_open_layer_is_appended_to_on_one_path(layer: str, draft: dict[str, Any]) -> None:
     book = Book()
@@ -263,8 +264,16 @@ def test_every_open_layer_is_appended_to_on_one_path(layer: str, draft: dict[str
     refusal(book.run_one(Append(layer, draft | {"productId": "another"})), AlreadyRecordedError)
 
 
-def test_callers_may_append_to_six_layers() -> None:
-    assert OPEN_LAYERS == ("L4", "L5", "L6", "L10", "L11", "L12")
+def test_callers_may_append_to_seven_layers() -> None:
+    assert OPEN_LAYERS == ("L2", "L4", "L5", "L6", "L10", "L11", "L12")
+
+
+def test_a_spec_is_registered_once_whatever_else_is_said_of_its_hash() -> None:
+    book = Book()
+    outcomes = book.run(Append("L2", spec(1)), Append("L2", spec(2)), Append("L2", spec(1)))
+    assert [entry(outcome).id for outcome in outcomes] == [1, 2, 1]
+    clash = refusal(book.run_one(Append("L2", spec(1, specId="another"))), AlreadyRecordedError)
+    assert f"The specHash {1:064x} was recorded before" in clash
 
 
 def test_a_tool_call_is_recorded_once_in_each_of_its_states() -> None:
@@ -316,6 +325,7 @@ def test_a_regeneration_records_why_and_then_every_chain_with_what_its_batch_add
     *_, state = book.run(append_decision(3), Append("L11", component(1)), Regenerate("requested"))
     assert (entry(state).layer, entry(state).id) == ("L1", 1)
     assert list(covered_sizes(entry(state).fields).items()) == [
+        ("specs", 0),
         ("keys", 0),
         ("builds", 1),
         ("calls", 0),
@@ -326,7 +336,7 @@ def test_a_regeneration_records_why_and_then_every_chain_with_what_its_batch_add
         ("decisions", 3),
     ]
     why = book.entries["L7", 1].draft
-    assert why == {"reason": "requested", "stateId": 1, "chains": 8, "entries": 6}
+    assert why == {"reason": "requested", "stateId": 1, "chains": 9, "entries": 6}
     rows = cast("list[dict[str, Any]]", entry(state).fields["chains"])
     assert [row["chain"] for row in rows] == [layer.chain for name, layer in LAYERS.items() if name != "L1"]
     for row in rows:

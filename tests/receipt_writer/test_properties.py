@@ -28,6 +28,7 @@ from tests.receipt_writer.parts import (
     decision,
     intent,
     review,
+    spec,
     turn,
     ulid,
 )
@@ -42,11 +43,13 @@ commands = st.one_of(
     st.builds(lambda n, v: Append("L4", build(n, version=f"{v}")), numbers, variants),
     st.builds(lambda n, v: Append("L5", call(n, state=("admitted", "completed")[v])), numbers, variants),
     st.builds(lambda n, v: Append("L6", {**REVIEW, "decisionId": n, "reviewer": f"{v}"}), numbers, variants),
+    st.builds(lambda n, v: Append("L2", spec(n, schemaVersion=f"{v}")), numbers, variants),
     st.builds(lambda n, v: Append("L11", component(n, name=f"{v}")), numbers, variants),
     st.builds(lambda n, v: Begin(intent(n, deadline_ms=v)), numbers, variants),
     st.builds(Regenerate, st.sampled_from(("scheduled", "requested", "key_changed"))),
 )
-KEYS = {"L4": ["buildId"], "L5": ["callId", "state"], "L10": ["turnId"], "L11": ["versionId"], "L12": ["callId"]}
+KEYS = {"L2": ["specHash"], "L4": ["buildId"], "L5": ["callId", "state"], "L10": ["turnId"], "L11": ["versionId"]}
+KEYS |= {"L12": ["callId"]}
 
 
 @dataclass

@@ -105,6 +105,22 @@ def state(number: int, **changes: Any) -> Body:
     return _changed({**_opening(number), "chains": [row], **_tail()}, changes)
 
 
+def spec(number: int, **changes: Any) -> Body:
+    """An L2 v2 body."""
+    body = {
+        **_opening(number),
+        "productId": "prometheus-agent",
+        "specId": "turn-router",
+        "specHash": sha(f"spec {number}"),
+        "category": "router",
+        "modelIdentity": {"provider": "anthropic", "model": "claude-sonnet-5-5", "version": "2026-05-01"},
+        "schemaVersion": "prometheus-runtime-ai-spec-1.0",
+        "specBytes": 1200 + number,
+        **_tail(),
+    }
+    return _changed(body, changes)
+
+
 def key_event(number: int, **changes: Any) -> Body:
     """An L3 v2 body that says a key was created, not yet signed by it."""
     body = {
@@ -224,6 +240,7 @@ def _changed(body: Body, changes: Mapping[str, Any]) -> Body:
 
 LAYERS: dict[str, tuple[str, Callable[..., Body]]] = {
     "state": ("L1", state),
+    "specs": ("L2", spec),
     "keys": ("L3", key_event),
     "builds": ("L4", build),
     "calls": ("L5", call),

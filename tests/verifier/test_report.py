@@ -148,7 +148,7 @@ def test_more_keys_than_can_be_listed_do_not_fill_the_report(judge: Judge) -> No
         ["a", "b", "c"],
         ["chain", "--level", "time"],
         ["chain", "--level", ""],
-        ["chain", "--layer", "L2"],
+        ["chain", "--layer", "L8"],
         ["chain", "--layer", "l12"],
         ["chain", "--min-entries", "-1"],
         ["chain", "--min-entries", "1.5"],

@@ -93,7 +93,7 @@ def state(
 
 
 def record(
-    chain: Annotated[str, typer.Argument(help="calls, reviews, components, builds, turns or decisions.")],
+    chain: Annotated[str, typer.Argument(help="specs, calls, reviews, components, builds, turns or decisions.")],
     draft: Annotated[str, typer.Argument(help="A file with the draft's JSON object, or - for standard input.")] = "-",
     *,
     home: HomeOption = None,

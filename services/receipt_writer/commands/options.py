@@ -13,7 +13,8 @@ TURNS = "turns"
 HomeOption = Annotated[str | None, typer.Option("--home", help="Home folder; default: PROMETHEUS_HOME.")]
 TenantOption = Annotated[str | None, typer.Option("--tenant", help="The tenant's ledger instead of the main one.")]
 ChainOption = Annotated[
-    str, typer.Option("--chain", help="turns, decisions, keys, calls, reviews, components, builds, state or another.")
+    str,
+    typer.Option("--chain", help="turns, decisions, specs, keys, calls, reviews, components, builds or another."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 EntryArgument = Annotated[str, typer.Argument(help="An entry's id, or its turnId, callId or other id of its own.")]

@@ -113,7 +113,16 @@ def _form(*body: Member, idempotency_key: tuple[str, ...] = ()) -> Form:
     return Form(Record(draft), Record(body), Record(body + tail), idempotency_key)
 
 
-def _decision(*providers: str) -> tuple[Member, ...]:
+_CATEGORY = Choice(("classifier", "extractor", "drafter", "router", "summariser"))
+_V1_PROVIDERS = ("anthropic", "openai", "azure-openai", "local-llama", "mock")
+_V2_PROVIDERS = (*_V1_PROVIDERS, "openai-compatible", "offline")
+
+
+def _identity(providers: tuple[str, ...]) -> Record:
+    return _record(provider=Choice(providers), model=_TEXT, version=_TEXT)
+
+
+def _decision(providers: tuple[str, ...]) -> tuple[Member, ...]:
     """Return the members that every form of a decision has before `prevHash`."""
     return (
         *_OPENING_MEMBERS,
@@ -123,8 +132,8 @@ def _decision(*providers: str) -> tuple[Member, ...]:
             specHash=_HASH,
             inputHash=_HASH,
             outputCanonicalHash=_HASH,
-            category=Choice(("classifier", "extractor", "drafter", "router", "summariser")),
-            modelIdentity=_record(provider=Choice(providers), model=_TEXT, version=_TEXT),
+            category=_CATEGORY,
+            modelIdentity=_identity(providers),
             latencyMs=_COUNT,
             schemaValid=Flag(),
             reviewerVerdict=Nullable(Choice(("approved", "rejected", "amended"))),
@@ -133,12 +142,10 @@ def _decision(*providers: str) -> tuple[Member, ...]:
     )
 
 
-_V1_PROVIDERS = ("anthropic", "openai", "azure-openai", "local-llama", "mock")
-
-_DECISION_V1 = _form(*_decision(*_V1_PROVIDERS), _PREV_HASH, _TENANT)
+_DECISION_V1 = _form(*_decision(_V1_PROVIDERS), _PREV_HASH, _TENANT)
 
 _DECISION_V2 = _form(
-    *_decision(*_V1_PROVIDERS, "openai-compatible", "offline"),
+    *_decision(_V2_PROVIDERS),
     _PREV_HASH,
     _TENANT,
     Member("turnId", _ulid("t_"), optional=True),
@@ -202,6 +209,22 @@ _STATE_V2 = _form(
     *_record(chains=Rows(_record(chain=_CHAIN, size=_COUNT, rootHash=_HASH, headHash=_HASH))).members,
     _PREV_HASH,
     _TENANT,
+)
+
+_SPEC_V2 = _form(
+    *_OPENING_MEMBERS,
+    *_record(
+        productId=_TEXT,
+        specId=_SPEC_ID,
+        specHash=_HASH,
+        category=_CATEGORY,
+        modelIdentity=_identity(_V2_PROVIDERS),
+        schemaVersion=_TEXT,
+        specBytes=_COUNT,
+    ).members,
+    _PREV_HASH,
+    _TENANT,
+    idempotency_key=("specHash",),
 )
 
 _KEY_V2 = _form(
@@ -318,14 +341,14 @@ def _table(*layers: Layer) -> Mapping[str, Layer]:
     return MappingProxyType({layer.name: layer for layer in layers})
 
 
-_DECISION_FILTERS = (
-    "turnId specId category exitState provider=modelIdentity.provider model=modelIdentity.model verdict=reviewerVerdict"
-)
+_SPEC_FILTERS = "specId specHash category provider=modelIdentity.provider model=modelIdentity.model"
+_DECISION_FILTERS = f"turnId {_SPEC_FILTERS} exitState verdict=reviewerVerdict"
 _CALL_FILTERS = "callId client server tool exitState=state"
 _TURN_FILTERS = "turnId sessionId gateway exitState=outcome model=model.id"
 
 LAYERS: Mapping[str, Layer] = _table(
     _layer("L1", "state", "size, root and head of every other chain", "", v2=_STATE_V2),
+    _layer("L2", "specs", "a RuntimeAISpec registered", _SPEC_FILTERS, v2=_SPEC_V2),
     _layer("L3", "keys", "a key created, rotated or revoked", "event use", v2=_KEY_V2),
     _layer("L4", "builds", "a release of the product", "version verdict=gateVerdict", v2=_BUILD_V2),
     _layer("L5", "calls", "one tool call served outside a turn", _CALL_FILTERS, v2=_CALL_V2),

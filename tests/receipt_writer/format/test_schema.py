@@ -17,6 +17,8 @@ V2_BODY = f"{V1_BODY} turnId? callId exitState commitment"
 TURN_BODY = """id recordedAtMs recordedAtIso productId turnId sessionId gateway outcome iterations inputHash replyHash
     model tools memory decisions totalMicroUsd traceHash commitment prevHash tenantId?"""
 STATE_BODY = "id recordedAtMs recordedAtIso chains prevHash tenantId?"
+SPEC_BODY = """id recordedAtMs recordedAtIso productId specId specHash category modelIdentity schemaVersion specBytes
+    prevHash tenantId?"""
 KEY_BODY = """id recordedAtMs recordedAtIso event use publicKey previousKey reason chains prevHash tenantId?
     previousKeySignature? publicKeySignature?"""
 BUILD_BODY = """id recordedAtMs recordedAtIso productId buildId version artefacts lockHash verifiers promptVersion
@@ -39,6 +41,7 @@ def member_names(form: Form) -> list[str]:
     ("layer_name", "form_name", "names"),
     [
         ("L1", "v2", STATE_BODY),
+        ("L2", "v2", SPEC_BODY),
         ("L3", "v2", KEY_BODY),
         ("L4", "v2", BUILD_BODY),
         ("L5", "v2", CALL_BODY),
@@ -73,6 +76,7 @@ def test_a_draft_is_recognised_by_what_names_it_within_its_chain() -> None:
     keys = {f"{name} {form_name}": " ".join(form.idempotency_key) for name, form_name, form in FORMS}
     assert keys == {
         "L1 v2": "",
+        "L2 v2": "specHash",
         "L3 v2": "",
         "L4 v2": "buildId",
         "L5 v2": "callId state",
@@ -88,6 +92,7 @@ def test_a_draft_is_recognised_by_what_names_it_within_its_chain() -> None:
 def test_layers_are_found_by_name_and_by_chain() -> None:
     assert {name: known.chain for name, known in LAYERS.items()} == {
         "L1": "state",
+        "L2": "specs",
         "L3": "keys",
         "L4": "builds",
         "L5": "calls",

@@ -12,6 +12,7 @@ from tests.verifier.ledger import Chain
 ATTACK = "unknown field; missing field; wrong type"
 WRONG: dict[str, tuple[bytes, bytes]] = {
     "state": (b'"chain":"decisions"', b'"chain":"Decisions"'),
+    "specs": (b'"specId":"turn-router"', b'"specId":"turn_router"'),
     "keys": (b'"event":"created"', b'"event":"forgotten"'),
     "builds": (b'"gateVerdict":"passed"', b'"gateVerdict":"fine"'),
     "calls": (b'"state":"admitted"', b'"state":"guessed"'),

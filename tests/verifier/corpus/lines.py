@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from tests.verifier.bodies import ULID, call, decision, iso, turn
+from tests.verifier.bodies import ULID, call, decision, iso, spec, turn
 from tests.verifier.corpus.material import ENTRY, Corpus, chain, joined, origin, signature_of
 from tests.verifier.ledger import START_MS, Chain
 
@@ -185,6 +185,10 @@ def _twice(corpus: Corpus) -> None:
     corpus.case("twice/call-admitted-and-completed", attack, served, args=asked, policies=calls)
     served.add(call(3, state="completed"))
     corpus.case("twice/call-completed-twice", attack, served, "TAMPERED", 3, "unique", args=asked, policies=calls)
+    again = chain("specs")
+    again.add(spec(1)).add(spec(2)).add(spec(3, specHash=spec(1)["specHash"]))
+    of_specs = [corpus.policy("specs")]
+    corpus.case("twice/spec-registered-twice", attack, again, "TAMPERED", 3, "unique", args=asked, policies=of_specs)
 
 
 def _with_signature(made: Chain, message: bytes) -> bytes:

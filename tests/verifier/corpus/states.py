@@ -11,13 +11,22 @@ from tests.verifier.evidence import row, state_of
 from tests.verifier.ledger import Chain
 
 ATTACK = "a chain rolled back or replaced behind its state"
-SIZES = {"builds": 2, "calls": 2, "reviews": 2, "regenerations": 1, "turns": 3, "components": 2, "decisions": 5}
+SIZES = {
+    "specs": 2,
+    "builds": 2,
+    "calls": 2,
+    "reviews": 2,
+    "regenerations": 1,
+    "turns": 3,
+    "components": 2,
+    "decisions": 5,
+}
 
 
 def sound_ledger() -> dict[str, Chain]:
     """Every chain of a ledger by name, the state chain last."""
-    chains: dict[str, Chain] = {"keys": key_log()}
-    chains |= {name: chain(name, size) for name, size in SIZES.items()}
+    made = {"keys": key_log(), **{name: chain(name, size) for name, size in SIZES.items()}}
+    chains: dict[str, Chain] = {name: made[name] for name in LAYERS if name in made}
     states = Chain(origin("state"), ENTRY)
     states.add(state_of(1, [row(made, min(1, len(made.lines))) for name, made in chains.items()]))
     states.add(state_of(2, [row(made) for made in chains.values()]))

@@ -12,6 +12,7 @@ class Layer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LAYER_UNSPECIFIED: _ClassVar[Layer]
     LAYER_L1_STATE: _ClassVar[Layer]
+    LAYER_L2_SPECS: _ClassVar[Layer]
     LAYER_L3_KEYS: _ClassVar[Layer]
     LAYER_L4_BUILDS: _ClassVar[Layer]
     LAYER_L5_CALLS: _ClassVar[Layer]
@@ -28,6 +29,7 @@ class KeyUse(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     KEY_USE_CHECKPOINT: _ClassVar[KeyUse]
 LAYER_UNSPECIFIED: Layer
 LAYER_L1_STATE: Layer
+LAYER_L2_SPECS: Layer
 LAYER_L3_KEYS: Layer
 LAYER_L4_BUILDS: Layer
 LAYER_L5_CALLS: Layer

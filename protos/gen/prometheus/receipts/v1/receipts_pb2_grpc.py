@@ -147,8 +147,9 @@ class ReceiptWriterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Append(self, request, context):
-        """Appends an entry of any layer that callers write (L4 L5 L6 L10 L11 L12), the draft given as JSON. Acknowledged only
-        after fdatasync. Idempotent on the layer's key: buildId, callId and state, reviewId, turnId, versionId, callId.
+        """Appends an entry of any layer that callers write (L2 L4 L5 L6 L10 L11 L12), the draft given as JSON. Acknowledged
+        only after fdatasync. Idempotent on the layer's key: specHash, buildId, callId and state, reviewId, turnId,
+        versionId, callId.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
