@@ -18,9 +18,10 @@ from collections.abc import AsyncIterator
 import rfc8785
 
 from agent_host.constrained import CallOptions, RuntimeAISpec, run_constrained_ai, shipped_spec
+from agent_host.constrained.registering import SpecLog
 from agent_host.providers.protocol import Identity, JsonValue, ModelReply, ModelRequest, Text, TextDelta, Usage
 from agent_host.receipts.commitments import Opening
-from agent_host.receipts.drafts import DecisionDraft, TurnIntent, TurnReceipt
+from agent_host.receipts.drafts import DecisionDraft, SpecDraft, TurnIntent, TurnReceipt
 from agent_host.receipts.protocol import ReceiptStatus
 
 RUNS = 2_000
@@ -80,6 +81,9 @@ class MemoryLedger:
     async def begin_turn(self, intent: TurnIntent, opening: Opening) -> None:
         """Is not asked here."""
 
+    async def register_spec(self, draft: SpecDraft) -> None:
+        """Keeps none."""
+
     async def append_decision(self, _draft: DecisionDraft, _openings: tuple[Opening, ...]) -> int:
         """Numbers a draft."""
         self.entries += 1
@@ -110,7 +114,7 @@ def main() -> int:
 
 async def _calls(spec: RuntimeAISpec, values: dict[str, JsonValue], said: str) -> list[float]:
     ledger = MemoryLedger()
-    options = CallOptions(ledger=ledger, provider=InstantModel(said))
+    options = CallOptions(ledger=ledger, provider=InstantModel(said), registry=SpecLog(ledger, lambda _: None))
     spent = []
     for _ in range(RUNS):
         started = time.process_time_ns()

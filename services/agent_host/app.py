@@ -266,6 +266,7 @@ class Host:
             after_turn=consolidating.after_turn if consolidating else nothing_after,
             budget=Budget(self._limits, usage.spent_today_micro_usd, None if has_price(who) else who.model),
             meter=usage.add,
+            registry=calls.registry,
             skills=skill_folder(settings),
         )
 
@@ -316,6 +317,7 @@ def open_calls(settings: Settings, desk: CallDesk, resources: AsyncExitStack) ->
         HomeInUseError, ConfigurationError, SetupError: calls cannot be made here; the message says what to change.
     """
     from agent_host.constrained.options import CallOptions
+    from agent_host.constrained.registering import SpecLog
     from agent_host.receipts.log import ReceiptLog
     from agent_host.receipts.spool import Spool
 
@@ -327,7 +329,8 @@ def open_calls(settings: Settings, desk: CallDesk, resources: AsyncExitStack) ->
     resources.push_async_callback(provider.close)
     ledger = ReceiptLog(desk.link.client, Spool(folder / "spool.jsonl"), desk.openings, desk.link.ensure)
     meter = open_usage(settings).add
-    return CallOptions(ledger=ledger, provider=provider, store=desk.store, cost=cost, meter=meter)
+    registry = SpecLog(ledger, desk.store.keep_spec)
+    return CallOptions(ledger=ledger, provider=provider, store=desk.store, registry=registry, cost=cost, meter=meter)
 
 
 def open_usage(settings: Settings) -> UsageFile:

@@ -1,4 +1,4 @@
-"""The commands about calls: `agent-host decide`, `review …`, `replay`, `reveal`, `forget`, `watch`."""
+"""The commands about calls: `agent-host decide`, `review …`, `specs …`, `replay`, `reveal`, `forget`, `watch`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from agent_host.command_parts import HomeOption, JsonOption, run_command, settin
 calls = typer.Typer(add_completion=False)
 review = typer.Typer(help="Decisions that wait for a person, and verdicts on them.", no_args_is_help=True)
 calls.add_typer(review, name="review")
+specs = typer.Typer(help="The specs that calls were made under, as the ledger has them.", no_args_is_help=True)
+calls.add_typer(specs, name="specs")
 
 CallArgument = Annotated[str, typer.Argument(help="A call's id (c_…).")]
 OwnerArgument = Annotated[str, typer.Argument(help="The id of a call (c_…), a turn (t_…) or a review (r_…).")]
@@ -32,6 +34,26 @@ def decide(
 
     settings = settings_of(home)
     return run_command(lambda: run_decide(settings, os.environ, spec, values, as_json=as_json))
+
+
+@specs.command("list")
+def specs_list(home: HomeOption = None, as_json: JsonOption = False) -> int:
+    """List the registered specs, oldest first, each with its hash."""
+    from agent_host.gateways.specs import list_specs
+
+    settings = settings_of(home)
+    return run_command(lambda: list_specs(settings, os.environ, as_json=as_json))
+
+
+@specs.command("show")
+def specs_show(
+    spec_hash: Annotated[str, typer.Argument(help="A spec's hash, or the beginning of it.")], home: HomeOption = None
+) -> int:
+    """Print a spec's bytes as they were hashed, and nothing else."""
+    from agent_host.gateways.specs import show_spec
+
+    settings = settings_of(home)
+    return run_command(lambda: show_spec(settings, os.environ, spec_hash))
 
 
 @calls.command()
@@ -64,7 +86,7 @@ def forget(owner_id: OwnerArgument, home: HomeOption = None) -> int:
 @calls.command()
 def watch(
     home: HomeOption = None,
-    chain: Annotated[str, typer.Option("--chain", help="decisions, turns or reviews.")] = "decisions",
+    chain: Annotated[str, typer.Option("--chain", help="decisions, turns, reviews, specs, components.")] = "decisions",
     policy: Annotated[
         Path | None, typer.Option("--policy", help="Whose keys to trust; else what this home's writer wrote.")
     ] = None,

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from agent_host.consolidation.consolidator import ConsolidationParts, Consolidator
 from agent_host.consolidation.store import ConsolidationStore
 from agent_host.constrained.options import CallOptions
+from agent_host.constrained.registering import SpecLog
 from agent_host.constrained.store import CallStore
 from agent_host.gates.remembering import Retrieval
 from agent_host.gates.slots import ModelScorer, ShareScorer, SlotScorer
@@ -19,14 +20,14 @@ from agent_host.memory_settings import MemorySettings
 
 
 def open_small_calls(folder: Path, calls: CallOptions, resources: AsyncExitStack) -> CallOptions:
-    """Returns the calls of gates, consolidation and other small questions, their specs kept in the host's folder.
+    """Returns the calls of gates, consolidation and other small questions; specs are kept here and registered.
 
     Raises:
         ConfigurationError: the store there cannot be used.
     """
     store = CallStore(folder / "calls.db")
     resources.callback(store.close)
-    return replace(calls, store=store)
+    return replace(calls, store=store, registry=SpecLog(calls.ledger, store.keep_spec))
 
 
 def retrieval_of(told: MemorySettings, calls: CallOptions) -> Retrieval:

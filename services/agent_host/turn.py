@@ -122,6 +122,7 @@ async def _draft(text: str, session: Session, parts: TurnParts, events: TurnEven
         now_ms=parts.now_ms,
         cost=parts.cost,
         meter=parts.meter,
+        registry=parts.registry,
     )
     tools = OneReport(BudgetedTools(parts.tools, check_budget))
     reply = await run_loop(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent_host.budget import Budget, Limits
 from agent_host.chat_log import ChatLog
+from agent_host.constrained.options import SpecRegistry
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.constrained.specs import reply_drafter
 from agent_host.gates.remembering import Retrieval
@@ -49,6 +50,7 @@ class TurnParts:
     skills: SkillFolder = field(default_factory=lambda: SkillFolder(()))
     budget: Budget = field(default_factory=lambda: Budget(Limits(None, None, asked_for=False)))
     meter: Meter = unmetered
+    registry: SpecRegistry | None = None
 
     def now_ms(self) -> int:
         """Returns the present in milliseconds since the Unix epoch."""

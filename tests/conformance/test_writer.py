@@ -14,7 +14,7 @@ import pytest
 
 from agent_host.errors import ReceiptRefusedError, WriterUnavailableError
 from agent_host.receipts.client import ReceiptClient
-from agent_host.receipts.drafts import DecisionDraft, DecisionRef, TurnIntent, TurnReceipt
+from agent_host.receipts.drafts import DecisionDraft, DecisionRef, SpecDraft, TurnIntent, TurnReceipt
 from agent_host.receipts.protocol import Writer
 from tests.agent_host.receipts import test_spool as material
 from tests.fakes.writer import FakeWriter
@@ -30,6 +30,10 @@ def intent(number: int) -> TurnIntent:
 
 def decision(number: int) -> DecisionDraft:
     return replace(material.DECISION, turn_id=ulid("t_", number), call_id=ulid("c_", number))
+
+
+def spec(number: int) -> SpecDraft:
+    return replace(material.SPEC, spec_hash=f"{number:064x}")
 
 
 def receipt(number: int, *decisions: DecisionRef) -> TurnReceipt:
@@ -84,11 +88,26 @@ async def test_the_same_draft_again_gets_the_same_entry(writer: Writer) -> None:
     assert first == again
 
 
+async def test_a_spec_has_one_entry_however_many_register_it_at_once(writer: Writer) -> None:
+    drafts = [spec(1), spec(2), spec(1), spec(1)]
+    stored = await asyncio.gather(*(writer.append_spec(draft) for draft in drafts))
+    again = await writer.append_spec(spec(2))
+
+    ids = [entry.id for entry in stored]
+    assert sorted({*ids}) == [1, 2]
+    assert ids[0] == ids[2] == ids[3]
+    assert again == stored[1]
+
+
 async def test_other_fields_under_the_same_id_are_refused(writer: Writer) -> None:
     await writer.begin_turn(intent(1))
     await writer.append_decision(decision(1))
     await writer.append_turn(receipt(1))
 
+    await writer.append_spec(spec(1))
+
+    with pytest.raises(ReceiptRefusedError):
+        await writer.append_spec(replace(spec(1), spec_bytes=1))
     with pytest.raises(ReceiptRefusedError):
         await writer.append_decision(replace(decision(1), latency_ms=99))
     with pytest.raises(ReceiptRefusedError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 from tests.e2e.conftest import ROOT, Person
 
-CHAINS = ("turns", "decisions")
+CHAINS = ("turns", "decisions", "specs")
 
 
 def receipt_lines(shown: str) -> list[str]:
@@ -61,7 +62,7 @@ def test_what_is_told_in_one_conversation_is_known_and_used_in_the_next(spoken: 
 
 
 @pytest.mark.parametrize("chain", CHAINS)
-def test_both_verifiers_pass_both_chains_with_the_same_words(spoken: Person, chain: str) -> None:
+def test_both_verifiers_pass_each_chain_with_the_same_words(spoken: Person, chain: str) -> None:
     python, node = verify(spoken, chain, node=False), verify(spoken, chain, node=True)
 
     assert python.returncode == 0, python.stdout + python.stderr
@@ -79,6 +80,20 @@ def test_every_turn_and_every_model_call_has_its_entry(spoken: Person) -> None:
     assert {json.loads(line)["modelIdentity"]["provider"] for line in decisions} == {"offline"}
 
 
+def test_two_conversations_registered_the_spec_of_their_decisions_once(spoken: Person) -> None:
+    chains = spoken.home / "receipts" / "chains"
+    specs, decisions = (
+        [json.loads(line) for line in (chains / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("specs", "decisions")
+    )
+
+    assert [entry["specId"] for entry in specs] == ["reply-drafter"]
+    assert {entry["specHash"] for entry in decisions} == {specs[0]["specHash"]}
+    assert specs[0]["recordedAtMs"] <= decisions[0]["recordedAtMs"]
+    shown = spoken.run("agent-host", "specs", "show", specs[0]["specHash"][:8])
+    assert hashlib.sha256(shown.stdout).hexdigest() == specs[0]["specHash"]
+
+
 def test_receipts_can_be_listed_shown_and_verified_from_the_command_line(spoken: Person) -> None:
     listed = spoken.run("agent-host", "receipts", "list")
     shown = spoken.run("agent-host", "receipts", "show", "1")
@@ -90,7 +105,7 @@ def test_receipts_can_be_listed_shown_and_verified_from_the_command_line(spoken:
     assert b"memory_remember" in shown.stdout
     document = json.loads(as_json.stdout)
     assert document["turn"]["decisions"]["n"] == len(document["decisions"])
-    assert verified.stdout.strip().endswith(b"VERDICT PASS: keys, turns, decisions")
+    assert verified.stdout.strip().endswith(b"VERDICT PASS: keys, turns, decisions, specs")
 
 
 @pytest.mark.parametrize("chain", CHAINS)
@@ -99,9 +114,10 @@ def test_one_flipped_byte_is_found_and_named(spoken: Person, tmp_path: Path, cha
     person = Person(tmp_path / "home", tmp_path)
     path = person.home / "receipts" / "chains" / f"{chain}.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
-    field = b'"inputHash":"'
-    at = lines[1].index(field) + len(field)
-    lines[1] = lines[1][:at] + (b"0" if lines[1][at : at + 1] != b"0" else b"1") + lines[1][at + 1 :]
+    field = b'"specHash":"' if chain == "specs" else b'"inputHash":"'
+    last = lines[-1]
+    at = last.index(field) + len(field)
+    lines[-1] = last[:at] + (b"0" if last[at : at + 1] != b"0" else b"1") + last[at + 1 :]
     path.write_bytes(b"".join(lines))
 
     verified = person.run("agent-host", "receipts", "verify", "--json")
@@ -109,7 +125,7 @@ def test_one_flipped_byte_is_found_and_named(spoken: Person, tmp_path: Path, cha
     document = json.loads(verified.stdout)
     report = document["chains"][chain]
     assert verified.returncode == document["exit"] == 1
-    assert (document["verdict"], report["id"], report["check"]) == ("TAMPERED", 2, "hash")
+    assert (document["verdict"], report["id"], report["check"]) == ("TAMPERED", len(lines), "hash")
 
 
 def test_a_chain_that_was_deleted_is_never_a_pass(spoken: Person, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from agent_host.errors import ReceiptRefusedError, WriterUnavailableError
-from agent_host.receipts.drafts import DecisionDraft, TurnIntent, TurnReceipt
+from agent_host.receipts.drafts import DecisionDraft, SpecDraft, TurnIntent, TurnReceipt
 from agent_host.receipts.protocol import StoredEntry
 
 Draft = TypeVar("Draft")
@@ -15,12 +15,17 @@ _KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 class FakeWriter:
-    """A `Writer`. `away` makes it unreachable; `refuses` names turn or call ids it will not take."""
+    """A `Writer`. `away` makes it unreachable; `refuses` names turn ids, call ids or spec hashes it will not take.
+
+    `asked` are the ids and hashes of all that it was sent, repeats included.
+    """
 
     def __init__(self) -> None:
         self.away = False
         self.refuses: set[str] = set()
         self.intents: list[TurnIntent] = []
+        self.specs: list[SpecDraft] = []
+        self.asked: list[str] = []
         self.decisions: list[DecisionDraft] = []
         self.turns: list[TurnReceipt] = []
 
@@ -31,6 +36,10 @@ class FakeWriter:
             self.intents.append(intent)
         elif known != intent:
             raise ReceiptRefusedError(f"{intent.turn_id} began before with other fields")
+
+    async def append_spec(self, draft: SpecDraft) -> StoredEntry:
+        self._answer(draft.spec_hash)
+        return StoredEntry(_place(self.specs, draft, lambda one: one.spec_hash), "c" * 64, 0, "{}")
 
     async def append_decision(self, draft: DecisionDraft) -> StoredEntry:
         self._answer(draft.call_id)
@@ -45,6 +54,7 @@ class FakeWriter:
         return StoredEntry(_place(self.turns, receipt, lambda one: one.turn_id), "e" * 64, 0, "{}")
 
     def _answer(self, name: str) -> None:
+        self.asked.append(name)
         if self.away:
             raise WriterUnavailableError("The receipt writer does not answer.")
         if name in self.refuses:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_host.cancellation import take_back_cancellation, to_the_end
+from agent_host.constrained.options import SpecRegistry
 from agent_host.constrained.recording import Call, Outcome, call_event, decision_draft
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.errors import ProviderError, ProviderUnavailableError
@@ -55,6 +56,7 @@ class ReplyDrafter:
         now_ms: Callable[[], int],
         cost: Callable[[Usage], int | None],
         meter: Meter = unmetered,
+        registry: SpecRegistry | None = None,
     ) -> None:
         self._provider = provider
         self._spec = spec
@@ -64,6 +66,7 @@ class ReplyDrafter:
         self._now_ms = now_ms
         self._cost = cost
         self._meter = meter
+        self._registry = registry
 
     async def reply(self, request: ModelRequest, kind: CallKind, on_text: Callable[[str], None]) -> ModelReply:
         """Answers one request and records the decision.
@@ -71,6 +74,8 @@ class ReplyDrafter:
         Raises:
             ProviderError: the provider failed or ran past the spec's deadline; the entry says so.
         """
+        if self._registry is not None:
+            await self._registry.register(self._spec)
         started_ms = self._now_ms()
         try:
             async with asyncio.timeout(self._spec.max_latency_ms / 1000):

@@ -93,6 +93,10 @@ class CallStore:
         row = self._connection.execute("SELECT body FROM specs WHERE spec_hash = ?", (spec_hash,)).fetchone()
         return None if row is None else spec_from_json(json.loads(row[0]))
 
+    def spec_bodies(self) -> list[tuple[str, bytes]]:
+        """Returns hash and bytes of every spec that was kept, as they stand in the file."""
+        return self._connection.execute("SELECT spec_hash, body FROM specs ORDER BY spec_hash").fetchall()
+
     def keep_call(self, call: KeptCall) -> None:
         """Keeps a decision before its entry is appended, so that the same call id gives it again after a crash.
 

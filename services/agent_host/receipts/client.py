@@ -13,7 +13,7 @@ import grpc.aio
 
 from agent_host.errors import ConfigurationError, ReceiptRefusedError, WriterUnavailableError
 from agent_host.identifiers import began_at_ms
-from agent_host.receipts.drafts import PRODUCT_ID, DecisionDraft, TurnIntent, TurnReceipt
+from agent_host.receipts.drafts import PRODUCT_ID, DecisionDraft, SpecDraft, TurnIntent, TurnReceipt
 from agent_host.receipts.protocol import StoredEntry
 from prometheus.receipts.v1 import receipts_pb2 as wire
 from prometheus.receipts.v1.receipts_pb2_grpc import ReceiptWriterStub
@@ -21,11 +21,13 @@ from prometheus.receipts.v1.receipts_pb2_grpc import ReceiptWriterStub
 TURNS = "turns"
 DECISIONS = "decisions"
 REVIEWS = "reviews"
+SPECS = "specs"
 COMPONENTS = "components"
 _LAYERS = {
     TURNS: wire.LAYER_L10_TURNS,
     DECISIONS: wire.LAYER_L12_DECISIONS,
     REVIEWS: wire.LAYER_L6_REVIEWS,
+    SPECS: wire.LAYER_L2_SPECS,
     COMPONENTS: wire.LAYER_L11_COMPONENTS,
 }
 CHAINS = tuple(_LAYERS)
@@ -110,6 +112,14 @@ class ReceiptClient:
             await self._stub.BeginTurn(request, timeout=self._timeout_s, metadata=self._metadata)
         except grpc.aio.AioRpcError as error:
             raise self._translated(error) from error
+
+    async def append_spec(self, draft: SpecDraft) -> StoredEntry:
+        """Registers a spec and returns its L2 entry once it is durable: of one hash always the same.
+
+        Raises:
+            WriterUnavailableError, ReceiptRefusedError: see the class.
+        """
+        return await self.append(SPECS, _spec(draft))
 
     async def append_decision(self, draft: DecisionDraft) -> StoredEntry:
         """Appends one L12 entry and returns it once it is durable.
@@ -258,6 +268,19 @@ def _is_too_long(error: grpc.aio.AioRpcError) -> bool:
 
 def _stored(entry: wire.Entry) -> StoredEntry:
     return StoredEntry(entry.id, entry.hash, entry.recorded_at_ms, entry.line)
+
+
+def _spec(draft: SpecDraft) -> dict[str, object]:
+    identity = draft.identity
+    return {
+        "productId": PRODUCT_ID,
+        "specId": draft.spec_id,
+        "specHash": draft.spec_hash,
+        "category": draft.category,
+        "modelIdentity": {"provider": identity.provider, "model": identity.model, "version": identity.version},
+        "schemaVersion": draft.schema_version,
+        "specBytes": draft.spec_bytes,
+    }
 
 
 def _decision(draft: DecisionDraft) -> wire.DecisionDraft:

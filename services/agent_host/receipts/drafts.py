@@ -30,6 +30,18 @@ class TurnIntent:
 
 
 @dataclass(frozen=True)
+class SpecDraft:
+    """A spec to register, for the L2 chain; `spec_bytes` is how many RFC 8785 bytes it has."""
+
+    spec_id: str
+    spec_hash: str
+    category: str
+    identity: Identity
+    schema_version: str
+    spec_bytes: int
+
+
+@dataclass(frozen=True)
 class DecisionDraft:
     """One model call, for the L12 chain."""
 
@@ -122,4 +134,4 @@ class TurnReceipt:
     trace_hash: str
 
 
-Draft: TypeAlias = TurnIntent | DecisionDraft | TurnReceipt
+Draft: TypeAlias = TurnIntent | SpecDraft | DecisionDraft | TurnReceipt

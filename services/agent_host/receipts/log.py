@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from agent_host.errors import ReceiptRefusedError, WriterUnavailableError
 from agent_host.receipts.commitments import Opening
-from agent_host.receipts.drafts import DecisionDraft, DecisionRef, Draft, TurnIntent, TurnReceipt
+from agent_host.receipts.drafts import DecisionDraft, DecisionRef, Draft, SpecDraft, TurnIntent, TurnReceipt
 from agent_host.receipts.openings import OpeningStore
 from agent_host.receipts.protocol import ReceiptStatus, StoredEntry, Writer
 from agent_host.receipts.spool import Spool
@@ -55,6 +55,10 @@ class ReceiptLog:
         except WriterUnavailableError as error:
             self._away = str(error)
         await self._deliver(intent)
+
+    async def register_spec(self, draft: SpecDraft) -> None:
+        """Registers a spec durably: on the chain, or in the spool in front of the decisions under it."""
+        await self._deliver(draft)
 
     async def append_decision(self, draft: DecisionDraft, openings: tuple[Opening, ...]) -> int | None:
         """Records one model call durably; returns its entry id, None when it waits in the spool."""
@@ -113,7 +117,8 @@ class ReceiptLog:
             return ReceiptStatus(None, self._spool.receipts, refused=str(error))
 
     def _queue(self, draft: Draft) -> ReceiptStatus:
-        self._spool.append(draft)
+        if not (isinstance(draft, SpecDraft) and draft in self._spool.drafts()):  # every process registers its specs
+            self._spool.append(draft)
         return ReceiptStatus(None, self._spool.receipts)
 
     def _refuse(self, draft: Draft, error: ReceiptRefusedError) -> None:
@@ -140,6 +145,8 @@ class ReceiptLog:
             case TurnIntent():
                 await self._writer.begin_turn(draft)
                 return None
+            case SpecDraft():
+                return await self._writer.append_spec(draft)
             case DecisionDraft():
                 entry = await self._writer.append_decision(draft)
                 self._entry_ids[draft.call_id] = entry.id

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent_host.receipts.commitments import Opening
-from agent_host.receipts.drafts import DecisionDraft, TurnIntent, TurnReceipt
+from agent_host.receipts.drafts import DecisionDraft, SpecDraft, TurnIntent, TurnReceipt
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,10 @@ class Writer(Protocol):
         """Records durably that a turn started."""
         ...
 
+    async def append_spec(self, draft: SpecDraft) -> StoredEntry:
+        """Registers a spec and returns its L2 entry once it is durable: of one hash always the same."""
+        ...
+
     async def append_decision(self, draft: DecisionDraft) -> StoredEntry:
         """Appends one L12 entry and returns it once it is durable."""
         ...
@@ -62,6 +66,14 @@ class Ledger(Protocol):
 
     async def begin_turn(self, intent: TurnIntent, opening: Opening) -> None:
         """Records durably that a turn starts.
+
+        Raises:
+            OSError: the disk refused the spool.
+        """
+        ...
+
+    async def register_spec(self, draft: SpecDraft) -> None:
+        """Registers a spec durably: on the chain, or in the spool in front of what comes after it.
 
         Raises:
             OSError: the disk refused the spool.

@@ -20,13 +20,14 @@ from agent_host.receipts.drafts import (
     Draft,
     MemoryUsage,
     ModelUsage,
+    SpecDraft,
     ToolUsage,
     TurnIntent,
     TurnReceipt,
 )
 from service_runtime.home import secure_write
 
-_KINDS = {TurnIntent: "intent", DecisionDraft: "decision", TurnReceipt: "turn"}
+_KINDS = {TurnIntent: "intent", SpecDraft: "spec", DecisionDraft: "decision", TurnReceipt: "turn"}
 
 
 class Spool:
@@ -119,6 +120,8 @@ def decode_draft(line: bytes) -> Draft:
     match row.pop("kind"):
         case "intent":
             return TurnIntent(**row)
+        case "spec":
+            return SpecDraft(**{**row, "identity": Identity(**row["identity"])})
         case "decision":
             return DecisionDraft(**{**row, "identity": Identity(**row["identity"])})
         case "turn":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shlex
@@ -48,10 +49,13 @@ def test_the_page_can_be_followed_from_its_spec_to_the_end(tmp_path: Path) -> No
     call_id, state, mood = run(tmp_path, first).split()
     assert (state.startswith("fallback"), mood) == (True, "unknown")
 
-    said = [run(tmp_path, line.replace("CALL", call_id)) for line in others]
-    listed, amended, replayed, revealed, as_json, forgotten = said
+    (spec_hash,) = (row["specHash"] for row in json.loads(run(tmp_path, "agent-host specs list --json")))
+    said = [run(tmp_path, line.replace("CALL", call_id).replace("HASH", spec_hash)) for line in others]
+    listed, amended, specs, shown, replayed, revealed, as_json, forgotten = said
     assert f"{call_id}  mood-reader" in listed
     assert amended.splitlines() == [f"{call_id}: amended.", f"review 1 signed, of {call_id}"]
+    assert specs.split()[2:] == ["mood-reader", "offline/offline-rules", spec_hash]
+    assert hashlib.sha256(shown.encode()).hexdigest() == spec_hash
     assert replayed.splitlines()[-1] == "The same."
     assert '{"message":"What a day!"}' in revealed
     assert '"commitment": "hmac-sha256"' in as_json

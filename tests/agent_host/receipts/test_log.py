@@ -16,7 +16,7 @@ from agent_host.receipts.log import ReceiptLog
 from agent_host.receipts.openings import OpeningStore
 from agent_host.receipts.protocol import ReceiptStatus, StoredEntry
 from agent_host.receipts.spool import Spool
-from tests.agent_host.receipts.test_spool import DECISION, INTENT, RECEIPT
+from tests.agent_host.receipts.test_spool import DECISION, INTENT, RECEIPT, SPEC
 from tests.fakes.writer import FakeWriter
 
 OPENING = commit("t_1", "inputHash", "hello").opening
@@ -66,6 +66,31 @@ async def test_a_writer_that_answers_signs_at_once(setup: Setup) -> None:
     assert status.entry is not None
     assert (status.entry.id, status.queued) == (1, 0)
     assert setup.openings.find("c_1", "inputHash") is not None
+
+
+async def test_a_spec_waits_in_the_spool_once_and_goes_before_the_decision_under_it(setup: Setup) -> None:
+    setup.writer.away = True
+    await setup.log.register_spec(SPEC)
+    await setup.log.append_decision(DECISION, ())
+    later = ReceiptLog(setup.writer, Spool(setup.folder / "spool.jsonl"), setup.openings, setup._ensure)
+    await later.register_spec(SPEC)
+
+    assert Spool(setup.folder / "spool.jsonl").drafts() == (SPEC, DECISION)
+
+    setup.writer.away = False
+    await later.begin_turn(INTENT, OPENING)
+    await later.register_spec(SPEC)
+
+    assert setup.writer.specs == [SPEC]
+    assert setup.writer.asked[-4:] == [SPEC.spec_hash, DECISION.call_id, INTENT.turn_id, SPEC.spec_hash]
+
+
+async def test_a_spec_that_is_refused_is_told_and_stops_nothing(setup: Setup) -> None:
+    setup.writer.refuses = {SPEC.spec_hash}
+    await setup.log.register_spec(SPEC)
+
+    assert await setup.log.append_decision(DECISION, ()) == 1
+    assert setup.log.problems() == (f"A draft was set aside: {SPEC.spec_hash} is refused",)
 
 
 async def test_a_writer_that_is_away_costs_no_receipt(setup: Setup) -> None:

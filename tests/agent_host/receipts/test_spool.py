@@ -15,6 +15,7 @@ from agent_host.receipts.drafts import (
     Draft,
     MemoryUsage,
     ModelUsage,
+    SpecDraft,
     ToolUsage,
     TurnIntent,
     TurnReceipt,
@@ -22,6 +23,14 @@ from agent_host.receipts.drafts import (
 from agent_host.receipts.spool import Spool, decode_draft, encode_draft, waiting_receipts
 
 INTENT = TurnIntent("t_1", "s_1", "cli", "a" * 64, "hmac-sha256", "offline-rules")
+SPEC = SpecDraft(
+    spec_id="reply-drafter",
+    spec_hash="b" * 64,
+    category="drafter",
+    identity=Identity("offline", "offline-rules", "1"),
+    schema_version="prometheus-runtime-ai-spec-1.0",
+    spec_bytes=1900,
+)
 DECISION = DecisionDraft(
     spec_id="reply-drafter",
     spec_hash="b" * 64,
@@ -55,7 +64,7 @@ RECEIPT = TurnReceipt(
 )
 
 
-@pytest.mark.parametrize("draft", [INTENT, DECISION, RECEIPT])
+@pytest.mark.parametrize("draft", [INTENT, SPEC, DECISION, RECEIPT])
 def test_a_draft_survives_the_way_to_disk_and_back(draft: Draft) -> None:
     assert decode_draft(encode_draft(draft)) == draft
 
