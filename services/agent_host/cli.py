@@ -6,7 +6,6 @@ Exit status: 0 done, 1 the turn failed or a chain does not verify (the verifier'
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ import typer
 from agent_host.call_commands import calls
 from agent_host.command_parts import CANCELLED, HomeOption, JsonOption, run_command, settings_of
 from agent_host.errors import ConfigurationError, HomeInUseError, HostError, UsageError
+from agent_host.gateways.encoding import accept_every_character
 from agent_host.mcp_commands import mcp
 from agent_host.session_commands import sessions, with_optional_value
 from agent_host.turn_commands import finished
@@ -47,8 +47,7 @@ _SETUP_ERRORS = (UsageError, ConfigurationError, HomeInUseError, SetupError)
 def run(arguments: Sequence[str]) -> int:
     """Runs one command; every failure is one sentence on stderr."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end a turn
+        accept_every_character(stream)
     try:
         status = app(args=with_optional_value(arguments) or ["--help"], standalone_mode=False)
     except typer.Exit as ended:

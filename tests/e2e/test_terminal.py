@@ -79,13 +79,13 @@ def test_slash_commands_answer_without_a_turn(person: Person) -> None:
     assert not (person.home / "receipts/chains/turns.jsonl").read_bytes()
 
 
-def test_ctrl_c_twice_at_the_prompt_leaves(person: Person) -> None:
+def test_ctrl_c_takes_away_what_was_typed_and_leaves_at_an_empty_prompt(person: Person) -> None:
     person.without_tools()
     with terminal(person) as child:
         child.expect(PROMPT)
+        child.send("half a thought")
+        child.expect("thought")
         child.sendcontrol("c")
-        child.expect("Press Ctrl-C again, or type /quit, to leave.")
-        child.expect(PROMPT)
         child.sendcontrol("c")
         child.expect(pexpect.EOF)
         child.wait()
@@ -114,6 +114,9 @@ def test_ctrl_c_cancels_a_hanging_tool_call_and_the_turn_is_receipted_as_cancell
     with terminal(person) as child:
         child.expect(PROMPT)
         child.sendline("Search the web for slow things")
+        child.expect("search is to run search_web")
+        child.expect("always >")
+        child.sendline("y")
         child.expect("search_web …")
         child.sendcontrol("c")
         child.expect(RECEIPT)

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Mapping
+from typing import Literal
 
 from agent_host.app import Host, first_screen
 from agent_host.gateways.approving import TerminalApprover
@@ -13,11 +14,12 @@ from agent_host.gateways.commands.command import Desk
 from agent_host.gateways.conversation import converse
 from agent_host.gateways.overview import SHOWN_SESSIONS, chosen, resumed_text, sessions_text
 from agent_host.gateways.plain_screen import PlainScreen
-from agent_host.gateways.readers import PipeReader, Reader
+from agent_host.gateways.readers import PipeReader, PromptedLines, Reader
 from agent_host.gateways.screen import Screen
 from agent_host.gateways.terminal.rich_screen import RichScreen, preload
 from service_runtime.settings import Settings
 
+PROMPT = "you > "
 STOPPED = 128 + signal.SIGTERM
 _DUMB = frozenset({"dumb", "unknown", ""})
 
@@ -32,13 +34,12 @@ async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool, r
         UsageError: there is no such session.
         HostError, SetupError: the host cannot run on this home.
     """
-    is_plain = plain or not sys.stdin.isatty()
-    screen = _screen(environ, is_plain=is_plain)
-    approver = None
-    if not is_plain:
-        from agent_host.gateways.terminal.prompt import read_answer
-
-        approver = TerminalApprover(screen, read_answer)
+    way = _way(environ, plain=plain)
+    screen: Screen = RichScreen(sys.stdout) if way == "rich" else PlainScreen(sys.stdout, live=way == "lines")
+    piped = PipeReader(sys.stdin.fileno())
+    prompted = PromptedLines(PROMPT, sys.stdout if sys.stdout.isatty() else sys.stderr, piped)
+    asking = {"rich": _answer, "lines": prompted.answer}.get(way)
+    approver = TerminalApprover(screen, asking) if asking is not None else None
     host = Host(settings, "cli", environ, approver)
     desk = Desk(host, settings, environ)
     try:
@@ -46,23 +47,32 @@ async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool, r
         screen.say(first_screen(host.host_settings))
         if resumed is not None:
             screen.say(resumed)
-        if is_plain:
+        if way != "rich":
             host.start()
-        reader: Reader = PipeReader(sys.stdin.fileno()) if is_plain else _prompt(desk, host, screen)
+        lines: Reader = piped if way == "plain" else prompted
+        reader = _prompt(desk, host) if way == "rich" else lines
         ended_by_itself = await converse(desk, reader, screen)
     finally:
         await host.close()
     return 0 if ended_by_itself else STOPPED
 
 
-def _screen(environ: Mapping[str, str], *, is_plain: bool) -> Screen:
-    """Returns a live screen where the cursor can be moved, else one that only adds lines."""
-    if is_plain or not sys.stdout.isatty() or environ.get("TERM", "").lower() in _DUMB:
-        return PlainScreen(sys.stdout, live=not is_plain)
-    return RichScreen(sys.stdout)
+def _way(environ: Mapping[str, str], *, plain: bool) -> Literal["plain", "lines", "rich"]:
+    """Says how to talk: line by line without a word too many, with a prompt, or with all a terminal can do."""
+    if plain or not sys.stdin.isatty():
+        return "plain"
+    if not sys.stdout.isatty() or environ.get("TERM", "").lower() in _DUMB:
+        return "lines"
+    return "rich"
 
 
-def _prompt(desk: Desk, host: Host, screen: Screen) -> Reader:
+async def _answer(prompt: str) -> str | None:
+    from agent_host.gateways.terminal.prompt import read_answer
+
+    return await read_answer(prompt)
+
+
+def _prompt(desk: Desk, host: Host) -> Reader:
     from agent_host.gateways.commands.table import COMMANDS
     from agent_host.gateways.terminal.completion import SlashCompleter
     from agent_host.gateways.terminal.history import HistoryFile
@@ -72,11 +82,10 @@ def _prompt(desk: Desk, host: Host, screen: Screen) -> Reader:
 
     def on_ready() -> None:
         host.start()
-        if isinstance(screen, RichScreen):
-            loading.append(asyncio.ensure_future(asyncio.to_thread(preload)))
+        loading.append(asyncio.ensure_future(asyncio.to_thread(preload)))
 
     history = HistoryFile(desk.settings.home.folder("host") / "history.jsonl")
-    return PromptReader("you > ", on_ready, history, SlashCompleter(COMMANDS, desk))
+    return PromptReader(PROMPT, on_ready, history, SlashCompleter(COMMANDS, desk))
 
 
 def _resume(host: Host, told: str) -> str:

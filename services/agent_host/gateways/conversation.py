@@ -11,6 +11,7 @@ from agent_host.errors import HostError
 from agent_host.gateways.commands.command import Desk
 from agent_host.gateways.commands.table import is_command, run_command
 from agent_host.gateways.message import accept_message
+from agent_host.gateways.plain_screen import CANCELLED
 from agent_host.gateways.readers import PromptInterruptedError, Reader
 from agent_host.gateways.screen import Screen
 from service_runtime.errors import ServiceError
@@ -106,7 +107,7 @@ class _Conversation:
         except asyncio.CancelledError:
             if _is_being_cancelled():
                 raise
-            self._screen.say("Cancelled.")
+            self._screen.say(CANCELLED)
         finally:
             self.interrupts.running = None
         if not self.interrupts.quitting:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from agent_host.gateways.event_lines import event_line, started_line
 from agent_host.gateways.screen import Rows, printable, table
 from agent_host.receipts.line import receipt_line
 from agent_host.tracing.events import Notice, ReplyDelta, ToolStarted, TurnEvent
-from agent_host.turn import TurnResult
+
+if TYPE_CHECKING:
+    from agent_host.turn import TurnResult
+
+CANCELLED: Final = "Cancelled."
 
 
 class PlainScreen:
@@ -63,6 +67,8 @@ class PlainScreen:
             self._break_line()
         else:
             self._own_line(result.reply)
+        if was_cut_short(result):
+            self.say(CANCELLED)
         self.say(receipt_line(result.receipt, result.status))
         self.say("")
         self._streamed = ""
@@ -76,6 +82,11 @@ class PlainScreen:
     def _break_line(self) -> None:
         if self._streamed and not self._streamed.endswith("\n"):
             self._stream.write("\n")
+
+
+def was_cut_short(result: TurnResult) -> bool:
+    """Tells whether a person cancelled a reply after its first words, which do not say so themselves."""
+    return result.outcome == "cancelled" and result.reply != CANCELLED
 
 
 class NoticesOnce:

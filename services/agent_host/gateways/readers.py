@@ -7,7 +7,7 @@ import concurrent.futures
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import Protocol, TextIO
 
 from agent_host.gateways.message import MESSAGE_LIMIT
 
@@ -80,3 +80,23 @@ def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         kept += rest[: _LINE_BYTES - len(kept)]
     if kept:
         yield bytes(kept)
+
+
+class PromptedLines:
+    """A person at a terminal that can do no more than lines: a prompt, and what the terminal itself edits."""
+
+    def __init__(self, prompt: str, stream: TextIO, lines: Reader) -> None:
+        self._prompt = prompt
+        self._stream = stream
+        self._lines = lines
+
+    async def read(self) -> str | bytes | None:
+        """Returns the next line; None for Ctrl-D. Ctrl-C is a signal here."""
+        self._stream.write(self._prompt)
+        self._stream.flush()
+        return await self._lines.read()
+
+    async def answer(self, prompt: str) -> str | None:
+        """Asks for one line; None for Ctrl-D."""
+        told = await PromptedLines(prompt, self._stream, self._lines).read()
+        return told.decode(errors="replace") if isinstance(told, bytes) else told

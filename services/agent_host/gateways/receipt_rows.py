@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_host.gateways.screen import Rows, printable
-from agent_host.receipts.drafts import TurnReceipt
 from agent_host.receipts.line import dollars, tokens
-from agent_host.receipts.protocol import StoredEntry
+
+if TYPE_CHECKING:
+    from agent_host.receipts.drafts import TurnReceipt
+    from agent_host.receipts.protocol import StoredEntry
 
 
 def entry_rows(entry: StoredEntry) -> Rows:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from agent_host.tracing.events import TurnEvent
-from agent_host.turn import TurnResult
+if TYPE_CHECKING:
+    from agent_host.tracing.events import TurnEvent
+    from agent_host.turn import TurnResult
+
 
 Rows: TypeAlias = Sequence[tuple[str, str]]
 """A table of two columns: what it is, and what is said of it."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from agent_host.chat_log import Found, SessionSummary
 from agent_host.gateways.screen import Rows
-from agent_host.memory_overview import MemoryOverview
-from agent_host.providers.protocol import Identity
-from agent_host.receipts.protocol import LedgerReader
-from agent_host.tracing.events import Emit
-from agent_host.turn import TurnResult
 from service_runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from agent_host.chat_log import Found, SessionSummary
+    from agent_host.memory_overview import MemoryOverview
+    from agent_host.providers.protocol import Identity
+    from agent_host.receipts.protocol import LedgerReader
+    from agent_host.tracing.events import Emit
+    from agent_host.turn import TurnResult
 
 
 class ConversationHost(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from agent_host.app import skill_folder
-from agent_host.gateways import mcp
 from agent_host.gateways.commands.command import Answer, Choice, Desk
 from agent_host.gateways.overview import memory_text
 
@@ -23,11 +22,15 @@ async def tools(desk: Desk, word: str) -> Answer:
 
 async def servers(desk: Desk, told: str) -> Answer:
     """Lists the tool servers, or accepts what one of them changed."""
+    from agent_host.gateways import mcp
+
     return Answer(mcp.command(desk.settings, desk.environ, told))
 
 
 def server_choices(desk: Desk, _: str) -> list[Choice]:
     """Offers the list, and the servers that changed something."""
+    from agent_host.gateways import mcp
+
     waiting = mcp.changed(desk.settings, desk.environ)
     return [Choice("list"), *(Choice(f"accept {name}", change) for name, change in waiting)]
 

@@ -43,7 +43,8 @@ async def cost(desk: Desk, window: str) -> Answer:
     told = cost_text(desk.settings, window or "today")
     unpriced = sum(not one.receipt.model.priced for one in desk.turns)
     here = f"This conversation: {dollars(sum(one.receipt.total_micro_usd for one in desk.turns))} est"
-    here += f", without {unpriced} turns whose price is not known" if unpriced else ""
+    turns = "1 turn" if unpriced == 1 else f"{unpriced} turns"
+    here += f", without {turns} whose price is not known" if unpriced else ""
     return Answer(f"{here}.\n{told}")
 
 

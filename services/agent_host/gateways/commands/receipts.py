@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from agent_host.errors import UsageError
 from agent_host.gateways.commands.command import Answer, Choice, Desk
 from agent_host.gateways.receipt_rows import decision_line, draft_rows, entry_rows
 from agent_host.receipts.line import receipt_line
-from agent_host.receipts.protocol import StoredEntry
+
+if TYPE_CHECKING:
+    from agent_host.receipts.protocol import StoredEntry
 
 
 async def shown(desk: Desk, told: str) -> Answer:

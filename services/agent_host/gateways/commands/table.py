@@ -74,8 +74,8 @@ COMMANDS: Final = (
     ),
     Command(
         "/review",
-        "[accept | reject | amend CALL …]",
-        "the decisions that wait for a person; accept or reject takes a comment, amend the right output as JSON",
+        "[VERDICT CALL …]",
+        "the decisions that wait for a person; accept or reject one with a comment, or amend it with JSON",
         reviewing.review,
         reviewing.review_choices,
     ),

@@ -7,22 +7,24 @@ Finished blocks are written once and scroll like any text; only the unfinished o
 from __future__ import annotations
 
 import asyncio
+import shutil
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, TextIO
 
 from agent_host.gateways.event_lines import event_line, started_line
-from agent_host.gateways.plain_screen import NoticesOnce
+from agent_host.gateways.plain_screen import CANCELLED, NoticesOnce, was_cut_short
 from agent_host.gateways.screen import Rows, printable
 from agent_host.gateways.terminal.keys import unseen_typing
 from agent_host.gateways.terminal.region import Region
 from agent_host.receipts.line import receipt_line
 from agent_host.tracing.events import Notice, ReplyDelta, ToolCalled, ToolStarted, TurnEvent
-from agent_host.turn import TurnResult
 
 if TYPE_CHECKING:
     from agent_host.gateways.terminal.painter import Painter
+    from agent_host.turn import TurnResult
 
 TICK_S: Final = 0.1
 _THINKING: Final = "thinking"
@@ -55,7 +57,9 @@ class RichScreen:
     def say(self, text: str) -> None:
         """Writes one or more whole lines, broken between words."""
         if self._loaded is None and not self._is_working:  # the first screen does not wait for rich
-            self._stream.write(f"{printable(text)}\n")
+            width = shutil.get_terminal_size().columns
+            lines = [textwrap.fill(line, width, break_on_hyphens=False) for line in printable(text).split("\n")]
+            self._stream.write("".join(f"{line}\n" for line in lines))
             self._stream.flush()
         else:
             self._above(self._painter.plain(printable(text)))
@@ -112,6 +116,8 @@ class RichScreen:
         self._flush()
         if not shown:
             self._above(self._painter.fed(result.reply) + self._painter.ended())
+        if was_cut_short(result):
+            self._above(self._painter.plain(CANCELLED, "yellow"))
         line = printable(receipt_line(result.receipt, result.status))
         self._above(self._painter.plain(line, "dim") + "\n")
         self._streamed = ""
