@@ -31,9 +31,11 @@ from agent_host.session import Session
 from agent_host.settings import HostSettings, host_settings, require_key, writer_token
 from agent_host.soul import read_soul
 from agent_host.tracing.events import Emit
+from agent_host.tracing.spans import open_spans
 from agent_host.usage import UsageFile
 from service_runtime import logs
 from service_runtime.settings import Settings
+from service_telemetry.export import preloads
 
 if TYPE_CHECKING:
     from agent_host.constrained.options import CallOptions
@@ -128,7 +130,8 @@ class Host:
         parts = await asyncio.shield(self.start())
         from agent_host.turn import run_turn
 
-        return await run_turn(text, self._session, self._gateway, parts, watch)
+        with parts.spans.turn():
+            return await run_turn(text, self._session, self._gateway, parts, watch)
 
     def sessions(self, limit: int) -> list[SessionSummary]:
         """Returns this home's sessions, the one talked in last first."""
@@ -213,8 +216,10 @@ class Host:
     async def _assemble(self) -> TurnParts:
         """Makes what turns work with; the heavy imports run in a thread, beside the prompt."""
         settings, told = self._settings, self.host_settings
+        spans = await asyncio.to_thread(open_spans, settings.values, self._resources)
+        spans.leave_out()  # servers that start are no part of a turn
         await asyncio.to_thread(importlib.import_module, "agent_host.writer_link")
-        link = open_writer(settings, self._environ, self._resources)
+        link = open_writer(settings, self._environ, self._resources, is_traced=spans.is_recording)
         link.start()
         self._link = link
         tools = open_tools(settings, self._environ, self._resources, approver=self._approver, link=link)
@@ -248,7 +253,9 @@ class Host:
         consolidating = None
         if told.provider != "offline":  # rules are no model: the rows stay open until one reads them
             remembered = self._memory_settings
-            consolidating = open_consolidator(folder, calls, tools, self._resources, told=remembered, zone=zone)
+            consolidating = open_consolidator(
+                folder, calls, tools, self._resources, told=remembered, zone=zone, spans=spans
+            )
         return TurnParts(
             provider=provider,
             spec=reply_drafter(provider.identity, told.llm_deadline_s * 1000),
@@ -267,6 +274,7 @@ class Host:
             budget=Budget(self._limits, usage.spent_today_micro_usd, None if has_price(who) else who.model),
             meter=usage.add,
             registry=calls.registry,
+            spans=spans,
             skills=skill_folder(settings),
         )
 
@@ -380,7 +388,9 @@ def open_provider(settings: Settings, told: HostSettings) -> tuple[Provider, Cal
     return provider, lambda usage: cost_micro_usd(who.provider, who.model, usage)
 
 
-def open_writer(settings: Settings, environ: Mapping[str, str], resources: AsyncExitStack) -> WriterLink:
+def open_writer(
+    settings: Settings, environ: Mapping[str, str], resources: AsyncExitStack, *, is_traced: bool = False
+) -> WriterLink:
     """Makes the link to this home's writer, or to the one the settings name; starts none. `resources` closes it.
 
     Raises:
@@ -393,7 +403,11 @@ def open_writer(settings: Settings, environ: Mapping[str, str], resources: Async
     elsewhere = WriterAccess(told.writer, writer_token(settings), told.writer_ca) if told.writer else None
     folder = settings.home.path / "receipts" if elsewhere else settings.home.folder("receipts")
     link = WriterLink(
-        folder, log_folder(settings) / "receipt-writer.log", child_environment(environ, settings), elsewhere
+        folder,
+        log_folder(settings) / "receipt-writer.log",
+        child_environment(environ, settings),
+        elsewhere,
+        is_traced=is_traced,
     )
     resources.push_async_callback(link.close)
     return link
@@ -428,7 +442,7 @@ def open_tools(
     if any(server.builtin and server.command for server in servers):
         words = ["service_runtime.forkserver", "--socket", str(_fork_socket(folder))]
         words += [word for module in MODULES for word in ("--allow", module)]
-        words += [word for module in PRELOADED for word in ("--preload", module)]
+        words += [word for module in (*PRELOADED, *preloads(settings.values)) for word in ("--preload", module)]
         seen = environment_of("fork-server", tool_environment(environ, settings))
         forking = Child(words, seen, logs / "fork-server.log")
         resources.push_async_callback(asyncio.to_thread, forking.stop)

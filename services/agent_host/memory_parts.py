@@ -17,6 +17,7 @@ from agent_host.gates.remembering import Retrieval
 from agent_host.gates.slots import ModelScorer, ShareScorer, SlotScorer
 from agent_host.mcp_clients.protocol import ToolBox
 from agent_host.memory_settings import MemorySettings
+from agent_host.tracing.spans import Spans
 
 
 def open_small_calls(folder: Path, calls: CallOptions, resources: AsyncExitStack) -> CallOptions:
@@ -45,7 +46,14 @@ def retrieval_of(told: MemorySettings, calls: CallOptions) -> Retrieval:
 
 
 def open_consolidator(
-    folder: Path, calls: CallOptions, tools: ToolBox, resources: AsyncExitStack, *, told: MemorySettings, zone: ZoneInfo
+    folder: Path,
+    calls: CallOptions,
+    tools: ToolBox,
+    resources: AsyncExitStack,
+    *,
+    told: MemorySettings,
+    zone: ZoneInfo,
+    spans: Spans,
 ) -> Consolidator:
     """Returns the consolidation of a home; `resources` ends it before its store, its tools and its provider.
 
@@ -66,6 +74,7 @@ def open_consolidator(
             every=told.consolidate_every,
             traces=folder / "traces",
             now=lambda: datetime.now(zone),
+            spans=spans,
         )
     )
     resources.push_async_callback(consolidator.close)

@@ -20,7 +20,7 @@ from agent_host.loop import Reply
 from agent_host.mcp_clients.protocol import ToolBox, ToolOutcome
 from agent_host.providers.protocol import JsonValue, Message, Text, ToolSpec
 from agent_host.report_digest import MARKER, report_in, report_title, summary_bullets
-from agent_host.tracing.events import Notice, ReportSaved, ToolCalled, TurnEvent
+from agent_host.tracing.events import Notice, ReportSaved, ToolCalled, ToolStarted, TurnEvent
 from agent_host.tracing.turn_events import TurnEvents
 
 COMPANY_SCOPE: Final = "project:Company brain"
@@ -112,6 +112,7 @@ class _Saving:
             self.events.emit(Notice(f"The report was saved with remarks: {'; '.join(told)}."))
 
     async def _called(self, name: str, arguments: Mapping[str, JsonValue]) -> Mapping[str, Any] | None:
+        self.events.emit(ToolStarted(name))
         outcome = await self.tools.call(name, arguments, {"turn_id": self.events.turn_id})
         self.events.emit(ToolCalled(new_use_id(), name, arguments, outcome))
         return outcome.structured if isinstance(outcome.structured, dict) and not outcome.is_error else None

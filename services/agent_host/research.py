@@ -18,7 +18,7 @@ from agent_host.identifiers import new_use_id
 from agent_host.mcp_clients.protocol import ToolBox, ToolOutcome
 from agent_host.providers.protocol import JsonValue
 from agent_host.report_digest import report_digest, report_in, report_title
-from agent_host.tracing.events import Emit, ToolCalled
+from agent_host.tracing.events import Emit, ToolCalled, ToolStarted
 
 HEADING = "What the company brain already knows"
 MOST_REPORTS = 3
@@ -123,6 +123,7 @@ class _Reader:
         return Known(hit["id"], "semantic", text, _when(hit)[:10], is_report=True, title=title)
 
     async def _called(self, name: str, arguments: Mapping[str, JsonValue]) -> Mapping[str, Any] | None:
+        self.emit(ToolStarted(name))
         outcome = await self.tools.call(name, arguments, {"turn_id": self.turn_id})
         self.emit(ToolCalled(new_use_id(), name, arguments, outcome, read_first=True))
         return None if outcome.is_error else _structured(outcome)

@@ -55,7 +55,7 @@ async def run_turn(text: str, session: Session, gateway: str, parts: TurnParts, 
     """Runs one turn. Cancelling the task ends the answer early; its receipt then says `cancelled`."""
     turn_id = new_turn_id()
     trace = TraceFile(parts.traces, parts.now())
-    events = TurnEvents(turn_id, trace, parts.now_ms, watch)
+    events = TurnEvents(turn_id, trace, parts.now_ms, parts.spans.watch, watch)
     message = commit(turn_id, "inputHash", {"text": text})
     events.emit(TurnStarted(turn_id, session.session_id, gateway, text))
     intent = TurnIntent(turn_id, session.session_id, gateway, message.digest, SCHEME, parts.provider.identity.model)

@@ -18,6 +18,7 @@ from agent_host.providers.pricing import has_price
 from agent_host.providers.protocol import Provider, Usage
 from agent_host.receipts.protocol import Ledger
 from agent_host.skills.loading import SkillFolder
+from agent_host.tracing.spans import NoSpans, Spans
 from agent_host.usage import Meter, unmetered
 
 
@@ -51,6 +52,7 @@ class TurnParts:
     budget: Budget = field(default_factory=lambda: Budget(Limits(None, None, asked_for=False)))
     meter: Meter = unmetered
     registry: SpecRegistry | None = None
+    spans: Spans = field(default_factory=NoSpans)
 
     def now_ms(self) -> int:
         """Returns the present in milliseconds since the Unix epoch."""

@@ -21,7 +21,13 @@ class WriterLink:
     """Connects to the writer of a home, or to the one elsewhere when that is given."""
 
     def __init__(
-        self, receipts_folder: Path, log: Path, environment: Mapping[str, str], elsewhere: WriterAccess | None
+        self,
+        receipts_folder: Path,
+        log: Path,
+        environment: Mapping[str, str],
+        elsewhere: WriterAccess | None,
+        *,
+        is_traced: bool = False,
     ) -> None:
         own = f"unix:{socket_path(receipts_folder, 'writer.sock')}"
         self._child = None
@@ -30,7 +36,7 @@ class WriterLink:
             self._child = Child(arguments, environment, log)
         self._log = log
         self._has_answered = False
-        self.client = ReceiptClient(elsewhere or WriterAccess(own))
+        self.client = ReceiptClient(elsewhere or WriterAccess(own), is_traced=is_traced)
 
     def start(self) -> None:
         """Starts the host's own writer, if there is one to start; does not wait for it.

@@ -2,7 +2,7 @@
 
     export = start(told, "receipt-writer")     # None: nobody asked, or it cannot be had (one warning)
     …
-    if export: export.close()                           # what is left leaves, within half a second
+    if export: export.close()                           # what is left leaves, in less than a second
 
 The SDK sends batches from a thread of its own, so nothing waits for a collector: not a turn, and not the end of the
 process for longer than `close` may take.
@@ -23,14 +23,20 @@ if TYPE_CHECKING:
 
     from service_telemetry.outgoing import Outgoing
 
-PATIENCE_S: Final = 0.5
+PATIENCE_S: Final = 0.7
 FLUSH_S: Final = 2.0
 _PRODUCT: Final = "prometheus-agent"
 _OTEL: Final = "OTEL_"
 _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _HTTP: Final = "http/protobuf"
-_EVERY_MS: Final = "500"  # the SDK's 5 s are longer than the life of many a process here
+_IMPORTED: Final = (
+    "service_telemetry.outgoing",
+    "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+    "opentelemetry.sdk.resources",
+    "opentelemetry.sdk.trace.export",
+)
+_EVERY_MS: Final = "200"  # the SDK's 5 s are longer than the life of many a process here
 _logger = logging.getLogger("service_telemetry")
 
 
@@ -62,6 +68,15 @@ def is_asked_for(told: Mapping[str, str]) -> bool:
     is_off = told.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     exporters = told.get("OTEL_TRACES_EXPORTER", "otlp").split(",")
     return not is_off and "otlp" in {name.strip() for name in exporters} and bool(_first(_ENDPOINTS, told))
+
+
+def preloads(told: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the modules that `start` will import in processes that are forked from one that has them already.
+
+    Not those of gRPC, which must not be loaded before a fork.
+    """
+    is_http = (_first(_PROTOCOLS, told) or _HTTP) == _HTTP
+    return _IMPORTED if is_http and is_asked_for(told) else ()
 
 
 def start(told: Mapping[str, str], service: str) -> Export | None:

@@ -14,6 +14,7 @@ from agent_host.chat_log import ChatLog
 from agent_host.gates.slots import ModelScorer, ShareScorer
 from agent_host.memory_parts import open_consolidator, open_small_calls, retrieval_of
 from agent_host.memory_settings import MemorySettings, SlotMode
+from agent_host.tracing.spans import NoSpans
 from tests.agent_host.consolidation.parts import KEEP_ALL, TURN_ID, Memory, found
 from tests.agent_host.constrained.parts import Desk
 from tests.fakes.scripted_provider import ScriptedProvider, says
@@ -45,7 +46,9 @@ async def test_a_home_consolidates_until_its_resources_are_closed(desk: Desk) ->
     async with AsyncExitStack() as resources:
         calls = open_small_calls(desk.folder, desk.options(model, store=None), resources)
         berlin = ZoneInfo("Europe/Berlin")
-        consolidator = open_consolidator(desk.folder, calls, memory.tools, resources, told=TOLD, zone=berlin)
+        consolidator = open_consolidator(
+            desk.folder, calls, memory.tools, resources, told=TOLD, zone=berlin, spans=NoSpans()
+        )
         consolidator.after_turn(TURN_ID)
 
     assert memory.bodies == ["Ana likes tea."]
@@ -57,4 +60,4 @@ async def test_without_a_model_there_is_nothing_to_consolidate_with(desk: Desk) 
     async with AsyncExitStack() as resources:
         calls, tools = desk.options(None), Memory().tools
         with pytest.raises(ValueError, match="needs a provider"):
-            open_consolidator(desk.folder, calls, tools, resources, told=TOLD, zone=ZoneInfo("UTC"))
+            open_consolidator(desk.folder, calls, tools, resources, told=TOLD, zone=ZoneInfo("UTC"), spans=NoSpans())

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from service_telemetry.export import is_asked_for
+from service_telemetry.export import is_asked_for, preloads
 from tests.otlp_receiver import closed_port, over_grpc, over_http
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -49,6 +49,18 @@ def work(endpoint: str, times: int = 1, **more: str) -> subprocess.CompletedProc
 )
 def test_an_endpoint_asks_for_spans_unless_they_are_switched_off(told: dict[str, str], is_asked: bool) -> None:
     assert is_asked_for(told) is is_asked
+
+
+@pytest.mark.parametrize(
+    ("told", "is_worth_it"),
+    [
+        ({}, False),
+        ({ENDPOINT: "http://collector:4318"}, True),
+        ({ENDPOINT: "http://collector:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, False),
+    ],
+)
+def test_a_fork_server_loads_what_its_servers_will_need_but_never_grpc(told: dict[str, str], is_worth_it: bool) -> None:
+    assert bool(preloads(told)) is is_worth_it
 
 
 def test_nothing_is_set_up_and_nothing_imported_without_an_endpoint() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,7 @@ from agent_host.mcp_clients.protocol import ToolBox
 from agent_host.providers.protocol import JsonValue, Provider
 from agent_host.tracing.events import Consolidated, KeptFact
 from agent_host.tracing.jsonl import TraceFile
+from agent_host.tracing.spans import NoSpans, Spans
 from agent_host.tracing.turn_events import TurnEvents
 
 PATIENCE_S: Final = 5.0
@@ -42,6 +43,7 @@ class ConsolidationParts:
     every: int
     traces: Path
     now: Callable[[], datetime]
+    spans: Spans = field(default_factory=NoSpans)
 
 
 class Consolidator:
@@ -78,10 +80,15 @@ class Consolidator:
 async def run(parts: ConsolidationParts, turn_id: str) -> None:
     """Sends what waits, then consolidates the next batch when there is one."""
     trace = TraceFile(parts.traces, parts.now())
-    events = TurnEvents(turn_id, trace, lambda: int(parts.now().timestamp() * 1000))
+    events = TurnEvents(turn_id, trace, lambda: int(parts.now().timestamp() * 1000), parts.spans.watch)
     batch = parts.store.next_batch(2 * parts.every)
     if batch is None and not parts.store.pending():
         return
+    with parts.spans.background("consolidate", turn_id):
+        await _consolidate(parts, batch, events)
+
+
+async def _consolidate(parts: ConsolidationParts, batch: Batch | None, events: TurnEvents) -> None:
     reachable = await has_memory(parts.tools)
     if reachable:
         await send_pending(parts.store, parts.tools, events)

@@ -9,7 +9,7 @@ from agent_host.consolidation.store import ConsolidationStore, Pending
 from agent_host.identifiers import new_use_id
 from agent_host.mcp_clients.protocol import ToolBox
 from agent_host.providers.protocol import JsonValue
-from agent_host.tracing.events import ToolCalled
+from agent_host.tracing.events import ToolCalled, ToolStarted
 from agent_host.tracing.turn_events import TurnEvents
 
 REMEMBER: Final = "memory_remember"
@@ -28,6 +28,7 @@ async def send_pending(store: ConsolidationStore, tools: ToolBox, events: TurnEv
     sent: dict[str, str | None] = {}
     for pending in store.pending():
         arguments = _arguments(pending)
+        events.emit(ToolStarted(REMEMBER))
         outcome = await tools.call(REMEMBER, arguments, {})  # of no turn: nobody is asked about it in the background
         events.emit(ToolCalled(new_use_id(), REMEMBER, arguments, outcome))
         if outcome.is_error:

@@ -10,7 +10,8 @@ import asyncio
 import logging
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -31,6 +32,8 @@ _ENDED: Final = Failure("not_sent", "the connection had ended")
 class LinkOptions:
     """What all links of a host share. `version` is told to servers; `log` is a real file; times in seconds.
 
+    `context` is what a link lives in, not that of the call it happened to be made for: it outlives the call.
+
     `sdk_loaded` is done once the SDK has been imported; `logins` are those of the home.
     """
 
@@ -40,6 +43,7 @@ class LinkOptions:
     startup_timeout_s: float = 60.0
     call_timeout_s: float = 120.0
     logins: LoginFolder | None = None
+    context: Context = field(default_factory=copy_context)
 
 
 class Link:
@@ -62,7 +66,7 @@ class Link:
         self._calls = 0
         self._timeout_s = config.startup_timeout_s or options.startup_timeout_s
         self._deadline = asyncio.get_running_loop().time() + self._timeout_s
-        self._task = asyncio.create_task(self._hold(), name=f"mcp server {config.name}")
+        self._task = asyncio.create_task(self._hold(), name=f"mcp server {config.name}", context=options.context.copy())
         self._task.add_done_callback(_note_failure)
 
     @property

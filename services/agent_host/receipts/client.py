@@ -64,8 +64,8 @@ class ReceiptClient:
     `WriterUnavailableError`, and the same draft may be sent again: appends are idempotent.
     """
 
-    def __init__(self, access: WriterAccess | str, *, timeout_s: float = 5.0) -> None:
-        """Opens a channel.
+    def __init__(self, access: WriterAccess | str, *, timeout_s: float = 5.0, is_traced: bool = False) -> None:
+        """Opens a channel; when turns are traced, its calls say which span they belong to.
 
         Raises:
             ConfigurationError: the file of certificates cannot be read.
@@ -76,9 +76,10 @@ class ReceiptClient:
         options = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 1000)]
         target, trusted = self._access.target, _trusted(self._access.ca_file)
         if trusted is None:
-            self._channel = grpc.aio.insecure_channel(target, options=options)
+            self._channel = grpc.aio.insecure_channel(target, options=options, interceptors=_interceptors(is_traced))
         else:
-            self._channel = grpc.aio.secure_channel(target, trusted, options=options)
+            interceptors = _interceptors(is_traced)
+            self._channel = grpc.aio.secure_channel(target, trusted, options=options, interceptors=interceptors)
         self._stub = ReceiptWriterStub(self._channel)  # type: ignore[no-untyped-call]  # generated
 
     async def wait_ready(self, timeout_s: float) -> None:
@@ -247,6 +248,14 @@ class ReceiptClient:
         if self._access.ca_file is None:
             return f"{sentence} If it speaks TLS, set PROMETHEUS_WRITER_CA."
         return f"{sentence} It must speak TLS, with a certificate that PROMETHEUS_WRITER_CA vouches for."
+
+
+def _interceptors(is_traced: bool) -> list[grpc.aio.ClientInterceptor]:
+    if not is_traced:
+        return []
+    from agent_host.receipts.trace_context import TraceContext
+
+    return [TraceContext()]
 
 
 def _trusted(ca_file: Path | None) -> grpc.ChannelCredentials | None:

@@ -14,8 +14,10 @@ from typing import Final
 
 from agent_host.providers.protocol import JsonValue
 from agent_host.tracing.results import parsed
+from service_telemetry.redaction import HIDDEN, redact_text
 
-HIDDEN: Final = "***"
+__all__ = ["HIDDEN", "redact", "redact_text"]
+
 _MOST_LEVELS: Final = 64
 """How deep a value is looked into; what lies deeper is hidden whole: no tool needs it."""
 
@@ -32,25 +34,6 @@ _SECRET_NAMES = (
     "accesskey",
     "bearer",
 )
-
-_SECRET_SHAPES = re.compile(
-    r"(?i:bearer)\s+[A-Za-z0-9._~+/=-]{8,}"  # RFC 6750 section 2.1
-    r"|\b[spr]k-[A-Za-z0-9_-]{16,}"  # model providers' keys
-    r"|\bgh[a-z]{1,2}_[A-Za-z0-9]{20,}"
-    r"|\bxox[a-z]-[A-Za-z0-9-]{10,}"
-    r"|\bAKIA[0-9A-Z]{16}\b"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"  # RFC 7519 compact form
-    r"|(?<=://)[^/\s:@\"]+:[^/\s@\"]+(?=@)"  # RFC 3986 section 3.2.1
-)
-_ASSIGNED = re.compile(
-    r"(?i)((?<![a-z])(?:(?:api|access|private)[_-]?key|(?:\w+[_-])?token|(?:\w+[_-])?secret|password|passwd))"
-    r"=[^\s&\"'<>;,*]{4,}"
-)
-
-
-def redact_text(text: str) -> str:
-    """Returns the text with every token-shaped part hidden."""
-    return _ASSIGNED.sub(rf"\1={HIDDEN}", _SECRET_SHAPES.sub(HIDDEN, text))
 
 
 def redact(value: JsonValue) -> JsonValue:

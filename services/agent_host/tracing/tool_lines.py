@@ -20,13 +20,13 @@ QUERY_LIMIT: Final = 200
 IDS_LIMIT: Final = 20
 _ID_LIMIT: Final = 80
 _MEMORY: Final = "memory"
-_SPANS: Final[Mapping[str, str]] = {
+SPANS: Final[Mapping[str, str]] = {
     "memory_search": "retrieval",
     "memory_recall": "retrieval",
     "memory_remember": "memory_write",
     "memory_update": "memory_write",
 }
-_OPERATIONS: Final[Mapping[str, str]] = {
+OPERATIONS: Final[Mapping[str, str]] = {
     "tool": "execute_tool",
     "retrieval": "search_memory",
     "memory_write": "create_memory",
@@ -42,12 +42,12 @@ def tool_members(event: ToolCalled) -> dict[str, JsonValue]:
     outcome = event.outcome
     said = stated(outcome)
     output = _readable(outcome)
-    span = _SPANS.get(outcome.tool, "tool")
+    span = SPANS.get(outcome.tool, "tool")
     members: dict[str, JsonValue] = {
         "type": "tool",
         "span": span,
         "tool": event.name,
-        "gen_ai.operation.name": _OPERATIONS[span],
+        "gen_ai.operation.name": OPERATIONS[span],
         "gen_ai.tool.type": _tool_type(outcome.server),
         "gen_ai.tool.call.id": event.call_id,
         "source": _source(outcome.server),

@@ -12,19 +12,15 @@ from agent_host.tracing.lines import trace_line
 logger = logging.getLogger(__name__)
 
 
-def _nobody(_: TurnEvent) -> None:
-    """Watches a turn that nobody looks at any more."""
-
-
 class TurnEvents:
     """Takes every event of a turn once, in order; a watcher that has gone costs the watching, never the turn."""
 
-    def __init__(self, turn_id: str, trace: TraceFile, now_ms: Callable[[], int], watch: Emit = _nobody) -> None:
+    def __init__(self, turn_id: str, trace: TraceFile, now_ms: Callable[[], int], *watchers: Emit) -> None:
         self.kept: list[TurnEvent] = []
         self.turn_id = turn_id
         self._trace = trace
         self._now_ms = now_ms
-        self._watch = watch
+        self._watchers = list(watchers)
 
     def emit(self, event: TurnEvent) -> None:
         """Keeps, traces and shows one event."""
@@ -32,11 +28,12 @@ class TurnEvents:
         line = trace_line(event, self.turn_id, self._now_ms(), self.iterations)
         if line is not None:
             self._trace.write(line)
-        try:
-            self._watch(event)
-        except OSError as error:  # whoever watched has gone; the turn goes on
-            logger.warning("a turn can no longer be shown: %s", error.strerror)
-            self._watch = _nobody
+        for watch in tuple(self._watchers):
+            try:
+                watch(event)
+            except OSError as error:  # whoever watched has gone; the turn goes on
+                logger.warning("a turn can no longer be shown: %s", error.strerror)
+                self._watchers.remove(watch)
 
     @property
     def iterations(self) -> int:

@@ -78,7 +78,7 @@ def open_client(endpoint: Endpoint) -> AsyncAnthropic:
             timeout=silence(endpoint.timeout_s),
             max_retries=endpoint.max_retries,
             middleware=[_no_long_waits],
-            open_telemetry={"propagation": False},
+            open_telemetry={"propagation": False, "traces": False},  # the turn has a span for each call
         )
 
 
