@@ -85,10 +85,11 @@ class Keys(InMemoryOAuthProvider):
 class OAuthServer:
     """Runs in a thread on one port. `asked` counts requests by path, `shown` the tokens shown to it.
 
-    `token_status` answers the token endpoint in its place; `moved_to` answers `/mcp` with a redirect.
+    `token_status` answers the token endpoint in its place; `moved_to` answers `/mcp` with a redirect. `legacy` hides
+    the modern era; `offers_pkce` is what its metadata says. Answers are JSON, whole, and not streams.
     """
 
-    def __init__(self, *, registers: bool = True) -> None:
+    def __init__(self, *, registers: bool = True, legacy: bool = False, offers_pkce: bool = True) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.base = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self.keys = Keys(self.base, registers=registers)
@@ -98,9 +99,13 @@ class OAuthServer:
         self.token_status: int | None = None
         self.moved_to: str | None = None
         self._mcp: FastMCP[Any] = FastMCP("shop", auth=self.keys)
+        self._legacy = legacy
+        self._offers_pkce = offers_pkce
+        self._here = 0
+        self._mcp.tool(self.meet, output_schema=None)
         self._mcp.tool(self.look, output_schema=None)
         self._mcp.tool(self.write, output_schema=None)
-        self._app = self._mcp.http_app(path="/mcp")
+        self._app = self._mcp.http_app(path="/mcp", json_response=True)
         self._server = uvicorn.Server(
             uvicorn.Config(self._gate, interface="asgi3", log_config=None, lifespan="on", timeout_graceful_shutdown=0)
         )
@@ -119,6 +124,13 @@ class OAuthServer:
         """Writes; needs the scope `write`."""
         self.written += 1
         return f"written {self.written}"
+
+    async def meet(self) -> str:
+        """Waits until two callers are here."""
+        self._here += 1
+        while self._here < 2:  # noqa: ASYNC110 - two calls of a test, side by side
+            await asyncio.sleep(0.01)
+        return "met"
 
     def start(self) -> Self:
         """Starts it."""
@@ -142,20 +154,29 @@ class OAuthServer:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        path = scope["path"]
+        path, headers = scope["path"], dict(scope["headers"])
         self.asked[path] += 1
-        token = dict(scope["headers"]).get(b"authorization", b"").decode().removeprefix("Bearer ")
+        token = headers.get(b"authorization", b"").decode().removeprefix("Bearer ")
         if token:
             self.shown.add(token)
         body = await _whole(receive)
         if path == "/token" and self.token_status is not None:
             await _answer(send, self.token_status, {})
+        elif self._legacy and headers.get(b"mcp-method") == b"server/discover" and token:
+            await _answer(send, 404, {})
+        elif path == "/.well-known/oauth-authorization-server" and not self._offers_pkce:
+            await _answer(send, 200, {"content-type": "application/json"}, json.dumps(self._metadata()).encode())
         elif path == "/mcp" and self.moved_to is not None:
             await _answer(send, 307, {"location": self.moved_to})
         elif path == "/mcp" and self._needs_more(token, body):
             await _answer(send, 403, {"www-authenticate": 'Bearer error="insufficient_scope", scope="write"'})
         else:
             await self._app(scope, _again(body, receive), send)
+
+    def _metadata(self) -> dict[str, Any]:
+        paths = {"authorization_endpoint": "authorize", "token_endpoint": "token", "registration_endpoint": "register"}
+        endpoints = {name: f"{self.base}/{path}" for name, path in paths.items()}
+        return {"issuer": f"{self.base}/", "response_types_supported": ["code"], **endpoints}
 
     def _needs_more(self, token: str, body: bytes) -> bool:
         known = self.keys.access_tokens.get(token)
@@ -204,7 +225,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-async def _answer(send: Send, status: int, headers: dict[str, str]) -> None:
+async def _answer(send: Send, status: int, headers: dict[str, str], body: bytes = b"") -> None:
     rows = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": rows})
-    await send({"type": "http.response.body", "body": b""})
+    await send({"type": "http.response.body", "body": body})

@@ -77,7 +77,8 @@ class ServerConnection:
         """
         now = asyncio.get_running_loop().time()
         failure = None if self._link is None else self._link.failure
-        logged_in = failure == self.config.needs_login and not self._wants_login()
+        logins, url = self._options.logins, self.config.url or ""
+        logged_in = failure == self.config.needs_login and logins is not None and logins.holds(url)
         if logged_in:
             self._first = self._reconnect()
         elif failure is not None and now - self._tried_at >= _RETRY_AFTER_S:

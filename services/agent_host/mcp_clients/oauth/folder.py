@@ -59,6 +59,11 @@ class LoginFolder:
         """
         self._file(url, "json").unlink(missing_ok=True)
 
+    def holds(self, url: str) -> bool:
+        """Tells whether a person is logged in at an address, as far as is known."""
+        login = self.read(url)
+        return login is not None and login.tokens is not None
+
     def wants_login(self, url: str) -> bool:
         """Tells whether the server at an address asked for a login that is not there, or not any more."""
         login = self.read(url)

@@ -71,7 +71,9 @@ async def log_in(config: ServerConfig, folder: LoginFolder, show: Show, *, timeo
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         raise LoginError(f"{config.name} gave a login and then refused it (HTTP {status}); ask whoever runs it.")
     login = flow.login()
-    folder.write(login)
+    async with folder.lock(url):  # a refresh of the login before would overwrite this one
+        before = folder.read(url)
+        folder.write(login)
     if before is not None:
         await revoke(before)
     return login

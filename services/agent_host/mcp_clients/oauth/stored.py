@@ -7,6 +7,7 @@ and a cancellation gets through.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncGenerator
 from dataclasses import replace
@@ -28,6 +29,9 @@ _EARLY_S: Final = 30.0  # a token is refreshed so long before it ends, as a call
 _TIMES: Final = {"connect": 10.0, "read": 30.0, "write": 30.0, "pool": 30.0}
 _PASSING: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 _UNUSED_REDIRECT: Final = "http://127.0.0.1/callback"
+
+
+logger = logging.getLogger(__name__)
 
 
 class LoginServerError(httpx2.TransportError):
@@ -63,7 +67,7 @@ class StoredLogin(OAuthClientProvider):
             if response.status_code != HTTPStatus.UNAUTHORIZED or token is None or refused is not None:
                 break
             refused = token
-        self._take_note(response)
+        await self._take_note(response)
 
     def _take_in(self) -> None:
         """Puts what is kept into the SDK's context, times and endpoints too, which the SDK itself forgets."""
@@ -119,18 +123,26 @@ class StoredLogin(OAuthClientProvider):
         tokens = {**login.tokens, **fresh.model_dump(mode="json", exclude_none=True)}
         self._keep(replace(login, tokens=tokens, expires_at_ms=expiry_ms(fresh)))
 
-    def _take_note(self, response: httpx2.Response) -> None:
-        """Notes what a person has to do: log in, or log in for more."""
+    async def _take_note(self, response: httpx2.Response) -> None:
+        """Notes what a person has to do: log in, or log in for more; unless somebody logged in meanwhile."""
+        noted = self._noted(response)
+        if noted == self._login or noted is None:
+            return
+        try:
+            async with self._folder.lock(self._url):
+                if self._folder.read(self._url) == self._login:
+                    self._keep(noted)
+        except OSError as error:
+            logger.warning("a login cannot be noted (%s); the person is told all the same", error.strerror)
+
+    def _noted(self, response: httpx2.Response) -> Login | None:
         login = self._login
         if response.status_code == HTTPStatus.UNAUTHORIZED:
-            if login is None or login.tokens is not None:
-                self._keep(Login(self._url) if login is None else login.ended())
-        elif response.status_code == HTTPStatus.FORBIDDEN and login is not None:
-            if extract_field_from_www_auth(response, "error") != "insufficient_scope":
-                return
-            wider = joined_scopes(login.wider_scope, extract_scope_from_www_auth(response))
-            if wider != login.wider_scope:
-                self._keep(replace(login, wider_scope=wider))
+            return Login(self._url) if login is None else login.ended()
+        lacks_scope = extract_field_from_www_auth(response, "error") == "insufficient_scope"
+        if response.status_code == HTTPStatus.FORBIDDEN and lacks_scope and login is not None:
+            return replace(login, wider_scope=joined_scopes(login.wider_scope, extract_scope_from_www_auth(response)))
+        return login
 
     def _keep(self, login: Login) -> None:
         self._folder.write(login)

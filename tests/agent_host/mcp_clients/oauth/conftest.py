@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,13 +15,14 @@ from agent_host.mcp_clients.oauth.record import Login
 from agent_host.mcp_clients.server_config import OAuthSettings, ServerConfig
 from tests.fakes.oauth_server import Browser, OAuthServer
 
-LogIn: TypeAlias = Callable[[], Awaitable[Login]]
+LogIn: TypeAlias = Callable[[], Coroutine[None, None, Login]]
 Open: TypeAlias = Callable[[], McpToolBox]
 
 
 @pytest.fixture
-def server() -> Iterator[OAuthServer]:
-    running = OAuthServer().start()
+def server(request: pytest.FixtureRequest) -> Iterator[OAuthServer]:
+    """A running server; a test may ask for one of the older era with an indirect parameter."""
+    running = OAuthServer(legacy=getattr(request, "param", False)).start()
     yield running
     running.stop()
 

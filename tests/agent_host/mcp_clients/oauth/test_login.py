@@ -106,6 +106,14 @@ async def test_a_server_that_lets_everybody_in_needs_no_login(folder: LoginFolde
     lab.stop()
 
 
+async def test_a_login_server_without_pkce_is_not_gone_on_with(folder: LoginFolder, browser: Browser) -> None:
+    server = OAuthServer(offers_pkce=False).start()
+    with pytest.raises(LoginError, match=r"its login server does not offer PKCE with S256"):
+        await log_in(ServerConfig("shop", url=server.url, oauth=OAuthSettings()), folder, browser, timeout_s=20)
+    server.stop()
+    assert browser.address == ""
+
+
 async def test_a_port_that_is_taken_is_named(shop: ServerConfig, folder: LoginFolder, server: OAuthServer) -> None:
     port = int(urlsplit(server.base).port or 0)
     with pytest.raises(LoginError, match=rf"Port {port} of this computer cannot be listened at"):

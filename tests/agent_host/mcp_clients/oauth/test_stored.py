@@ -41,9 +41,42 @@ async def test_a_login_made_meanwhile_is_used_by_the_next_turn_of_a_conversation
     box = opened()
     assert await box.specs() == ()
     await logged_in()
-    assert [spec.name for spec in await box.specs()] == ["shop_look", "shop_write"]
+    assert [spec.name for spec in await box.specs()] == ["shop_look", "shop_meet", "shop_write"]
     assert box.problems() == ()
     assert (await box.call("shop_look", {}, {})).content == "seen"
+
+
+@pytest.mark.parametrize("server", [False, True], indirect=True, ids=["modern", "legacy"])
+async def test_calls_run_side_by_side_under_a_login_in_both_eras(logged_in: LogIn, opened: Open) -> None:
+    await logged_in()
+    box = opened()
+    await box.specs()
+    both = await asyncio.gather(box.call("shop_meet", {}, {}), box.call("shop_meet", {}, {}))
+    assert [outcome.content for outcome in both] == ["met", "met"]
+
+
+async def test_a_new_login_waits_for_a_refresh_of_the_one_before_and_is_not_overwritten(
+    logged_in: LogIn, server: OAuthServer, folder: LoginFolder
+) -> None:
+    before = await logged_in()
+    async with folder.lock(server.url):  # as a refresh holds it
+        replacing = asyncio.create_task(logged_in())
+        while len(server.keys.issued) < 2:  # noqa: ASYNC110 - in the server's thread
+            await asyncio.sleep(0.01)
+        folder.write(replace(before, tokens={**(before.tokens or {}), "access_token": "late"}))
+        assert not replacing.done()
+    login = await replacing
+    assert folder.read(server.url) == login
+
+
+async def test_a_disk_that_refuses_a_note_costs_the_note_alone(
+    server: OAuthServer, opened: Open, tmp_path: Path
+) -> None:
+    (tmp_path / "logins").write_text("in the way")
+    box = opened()
+    assert await box.specs() == ()
+    assert NEEDS in box.problems()[0]
+    assert server.asked["/mcp"] > 0
 
 
 async def test_a_token_that_has_run_out_is_refreshed_at_the_login_server_without_a_word(
