@@ -19,7 +19,7 @@ from agent_host.command_parts import CANCELLED, HomeOption, JsonOption, run_comm
 from agent_host.errors import ConfigurationError, HomeInUseError, HostError, UsageError
 from agent_host.gateways.encoding import accept_every_character
 from agent_host.mcp_commands import mcp
-from agent_host.session_commands import sessions, with_optional_value
+from agent_host.session_commands import named_session, sessions, with_optional_value
 from agent_host.turn_commands import finished
 from service_runtime.errors import ServiceError, SetupError
 
@@ -27,7 +27,6 @@ app = typer.Typer(
     name="agent-host",
     help="A personal agent whose memory is yours and whose every turn leaves a receipt anyone can verify.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -40,8 +39,17 @@ app.add_typer(mcp, name="mcp")
 app.add_typer(sessions, name="sessions")
 
 STDIN_LIMIT = 1_000_000  # bytes; more is refused as too long anyway
+_WINDOW = "today, 7d or all, in days of your time zone."
 _SETUP_STATUS = 2
 _SETUP_ERRORS = (UsageError, ConfigurationError, HomeInUseError, SetupError)
+
+
+def _windows() -> list[str]:
+    return ["today", "7d", "all"]
+
+
+def _clients() -> list[str]:
+    return ["claude-desktop", "cursor"]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -92,24 +100,34 @@ def chat(
     from agent_host.gateways.chat import chat as run_chat
 
     settings = settings_of(home)
-    if latest and resume is not None:
-        raise UsageError("--continue and --resume both say which session goes on; give one of them.")
-    named = "1" if latest else resume
+    named = named_session(resume, latest=latest)
     return run_command(lambda: run_chat(settings, os.environ, plain=plain, resume=named))
 
 
 @app.command()
 def ask(
-    message: Annotated[str, typer.Argument(help="The message, or - to read it from standard input.")],
+    message: Annotated[
+        str | None, typer.Argument(help="The message; - or none at all, in a pipe, reads standard input.")
+    ] = None,
+    prompt: Annotated[
+        str | None, typer.Option("--prompt", "-p", help="The message; with - as well, standard input follows it.")
+    ] = None,
+    *,
     home: HomeOption = None,
+    resume: Annotated[str | None, typer.Option("--resume", help="In an earlier session, by number or id.")] = None,
+    latest: Annotated[bool, typer.Option("--continue", help="In the session talked in last.")] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Run one turn and print its reply and receipt line."""
     from agent_host.gateways.ask import ask as run_ask
+    from agent_host.gateways.message import put_together
 
     settings = settings_of(home)
-    text: str | bytes = sys.stdin.buffer.read(STDIN_LIMIT) if message == "-" else message
-    return run_command(lambda: run_ask(settings, os.environ, text, as_json=as_json))
+    named = named_session(resume, latest=latest)
+    reads = message == "-" or (message is None and prompt is None and not sys.stdin.isatty())
+    piped = sys.stdin.buffer.read(STDIN_LIMIT) if reads else None
+    text = put_together(prompt, None if reads else message, piped)
+    return run_command(lambda: run_ask(settings, os.environ, text, as_json=as_json, resume=named))
 
 
 @app.command()
@@ -141,7 +159,14 @@ def doctor(home: HomeOption = None, as_json: JsonOption = False) -> int:
 @app.command()
 def cost(
     home: HomeOption = None,
-    window: Annotated[str, typer.Option("--window", help="today, 7d or all, in days of your time zone.")] = "all",
+    window: Annotated[
+        str,
+        typer.Option(
+            "--window",
+            help="today, 7d or all, in days of your time zone.",
+            autocompletion=lambda: ["today", "7d", "all"],
+        ),
+    ] = "all",
     as_json: JsonOption = False,
 ) -> int:
     """Say what models were asked and about what it cost, by day and model."""
@@ -152,7 +177,10 @@ def cost(
 
 @app.command()
 def install(
-    client: Annotated[str, typer.Argument(help="claude-desktop or cursor.")],
+    client: Annotated[
+        str,
+        typer.Argument(help="claude-desktop or cursor.", autocompletion=lambda: ["claude-desktop", "cursor"]),
+    ],
     server: Annotated[list[str] | None, typer.Option("--server", help="A server, repeatable.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the configuration, write nothing.")] = False,
     home: HomeOption = None,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from agent_host.command_parts import HomeOption, JsonOption, settings_of
+from agent_host.errors import UsageError
 
 sessions = typer.Typer(help="The conversations of this home.", no_args_is_help=True, add_completion=False)
 
@@ -23,6 +24,17 @@ def with_optional_value(arguments: Sequence[str]) -> list[str]:
         f"{RESUME}=" if one == RESUME and after.startswith("-") else one
         for one, after in zip(arguments, following, strict=False)
     ]
+
+
+def named_session(resume: str | None, *, latest: bool) -> str | None:
+    """Returns which session a command line goes on with, None for a new one.
+
+    Raises:
+        UsageError: it names two.
+    """
+    if latest and resume is not None:
+        raise UsageError("--continue and --resume both say which session goes on; give one of them.")
+    return "1" if latest else resume
 
 
 @sessions.command("list")

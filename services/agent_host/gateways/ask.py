@@ -12,6 +12,7 @@ from dataclasses import asdict
 from agent_host.app import Host
 from agent_host.gateways.approving import AskApprover
 from agent_host.gateways.message import accept_message
+from agent_host.gateways.overview import chosen
 from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.receipts.line import receipt_line
 from agent_host.receipts.members import receipt_members
@@ -22,11 +23,13 @@ from service_runtime.settings import Settings
 _STATUS = {"replied": 0, "limit_reached": 0, "failed": 1, "cancelled": 130}
 
 
-async def ask(settings: Settings, environ: Mapping[str, str], raw: str | bytes, *, as_json: bool) -> int:
-    """Runs one turn; returns 0, 1 when it failed, 130 when it was cancelled.
+async def ask(
+    settings: Settings, environ: Mapping[str, str], raw: str | bytes, *, as_json: bool, resume: str | None = None
+) -> int:
+    """Runs one turn, in the session that `resume` names if it does; returns 0, 1 when it failed, 130 when cancelled.
 
     Raises:
-        UsageError: the message cannot be taken.
+        UsageError: the message cannot be taken, or there is no such session.
         HostError, SetupError: the host cannot run on this home.
     """
     text = accept_message(raw)
@@ -34,6 +37,8 @@ async def ask(settings: Settings, environ: Mapping[str, str], raw: str | bytes, 
     screen = PlainScreen(sys.stdout, live=False)
     noticed: list[TurnEvent] = []
     try:
+        if resume is not None:
+            host.resume(chosen(host.sessions(-1), resume).session_id)
         turn = asyncio.ensure_future(host.turn(text, noticed.append if as_json else screen.show))
         loop = asyncio.get_running_loop()
         for told in (signal.SIGINT, signal.SIGTERM):

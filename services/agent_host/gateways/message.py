@@ -9,6 +9,22 @@ _BYTES_PER_CHARACTER = 4  # the most that UTF-8 takes
 _ALLOWED_CONTROLS = frozenset("\t\n")
 
 
+def put_together(prompt: str | None, message: str | None, piped: bytes | None) -> str | bytes:
+    """Returns the message of a command line: what was given as such, and what was piped in under it.
+
+    Raises:
+        UsageError: there is none, or two.
+    """
+    if prompt is not None and message is not None:
+        raise UsageError("There are two messages; give one, or - to put standard input under the one of -p.")
+    words = message if prompt is None else prompt
+    if piped is None:
+        if words is None:
+            raise UsageError("There is no message; give one, or pipe one in.")
+        return words
+    return piped if words is None else words.encode(errors="surrogateescape") + b"\n\n" + piped
+
+
 def accept_message(raw: str | bytes) -> str:
     """Returns a person's message, its outer white space removed.
 

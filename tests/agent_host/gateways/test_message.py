@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_host.errors import UsageError
-from agent_host.gateways.message import MESSAGE_LIMIT, accept_message
+from agent_host.gateways.message import MESSAGE_LIMIT, accept_message, put_together
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,25 @@ def test_anything_else_costs_one_sentence_that_says_what_to_send(raw: str | byte
         accept_message(raw)
 
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "message", "piped", "expected"),
+    [
+        (None, "hello", None, "hello"),
+        ("hello", None, None, "hello"),
+        (None, None, b"from a pipe", b"from a pipe"),
+        ("Sum this up:", None, b"a\nb", b"Sum this up:\n\na\nb"),
+    ],
+)
+def test_a_command_line_and_a_pipe_make_one_message(
+    prompt: str | None, message: str | None, piped: bytes | None, expected: str | bytes
+) -> None:
+    assert put_together(prompt, message, piped) == expected
+
+
+def test_two_messages_or_none_are_refused() -> None:
+    with pytest.raises(UsageError, match="two messages"):
+        put_together("a", "b", None)
+    with pytest.raises(UsageError, match="no message"):
+        put_together(None, None, None)
