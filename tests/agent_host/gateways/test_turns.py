@@ -152,7 +152,7 @@ def test_what_there_is_not_is_said_in_one_sentence(
 
 def test_evals_without_a_command_says_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert evals([]) == 2
-    assert "python -m evals turns" in capsys.readouterr().err
+    assert "usage: python -m evals" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("days", "found"), [(1, 1), (7, 3), (None, 4)])
