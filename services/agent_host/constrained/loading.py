@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -13,6 +15,8 @@ from agent_host.providers.protocol import Identity
 
 _GIVEN: Final = {one.name: one for one in fields(RuntimeAISpec) if one.init}
 _FIXED: Final = {"schema_version": SCHEMA_VERSION, "canonical_form": CANONICAL_FORM}
+_NOT_RESOLVED: Final = frozenset({"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int"})
+_INTEGER: Final = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)\Z")
 _IDENTITY: Final = frozenset({"provider", "model", "version"})
 
 
@@ -45,6 +49,10 @@ def spec_from_yaml(text: str, identity: Identity | None = None) -> RuntimeAISpec
         document = yaml.load(text, Loader=_loader())  # noqa: S506  # a safe loader that refuses names given twice
     except yaml.YAMLError as error:
         raise SpecError(f"The spec is no YAML document: {' '.join(str(error).split())}.") from error
+    except RecursionError as error:
+        raise SpecError("The spec is nested too deeply to be read.") from error
+    except ValueError as error:  # a scalar that looks like a number and is none that Python reads
+        raise SpecError(f"The spec holds a value that cannot be read ({error}); put it in quotes.") from error
     if not isinstance(document, dict):
         raise SpecError("A spec is a YAML mapping of its fields, such as spec_id: my-classifier.")
     return spec_from_json(document, identity)
@@ -80,14 +88,23 @@ def _identity(told: object, default: Identity | None) -> Identity:
 def _loader() -> type[Any]:
     import yaml
 
-    class OneNameOnce(yaml.SafeLoader):
-        """A safe loader that refuses a mapping with the same name twice, of which YAML would keep the last."""
+    class SpecLoader(yaml.SafeLoader):
+        """A safe loader without what surprises: a name given twice, of which YAML would keep the last; dates; base 60.
 
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-            names = [self.construct_object(key, deep=True) for key, _ in node.value]
-            twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
+        A date stays the text that it is, and so does 20:00, which YAML 1.1 takes for 1,200.
+        """
+
+        def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+            node: yaml.MappingNode = super().compose_mapping_node(anchor)
+            names = Counter((key.tag, key.value) for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+            twice = next((name for (_, name), times in names.items() if times > 1), None)
             if twice is not None:
                 raise yaml.constructor.ConstructorError(None, None, f"{twice!r} stands twice", node.start_mark)
-            return super().construct_mapping(node, deep)
+            return node
 
-    return OneNameOnce
+    SpecLoader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag not in _NOT_RESOLVED]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    SpecLoader.add_implicit_resolver("tag:yaml.org,2002:int", _INTEGER, list("-+0123456789"))
+    return SpecLoader

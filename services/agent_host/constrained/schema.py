@@ -18,13 +18,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeGuard
 
+from agent_host.constrained.plain_json import MAX_INTEGER, QUOTE_WORDS, SURROGATE
 from agent_host.providers.protocol import JsonValue
 
 Schema = Mapping[str, JsonValue]
 
 MAX_DEPTH: Final = 16
-MAX_INTEGER: Final = 2**53 - 1
-_ANYWHERE: Final = frozenset({"type", "title", "description"})
+_TOLD: Final = ("title", "description")
+_ANYWHERE: Final = frozenset({"type", *_TOLD})
 _KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
     "object": frozenset({"properties", "required", "additionalProperties"}),
     "array": frozenset({"items", "minItems", "maxItems"}),
@@ -36,7 +37,6 @@ _KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
 _SIZES: Final = ("minItems", "maxItems", "minLength", "maxLength")
 _BOUNDS: Final = ("minimum", "maximum")
 _DECIMAL: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,37})(?:\.[0-9]{1,18})?", re.ASCII)
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SHOWN_CHARS: Final = 40
 
 
@@ -48,7 +48,7 @@ def schema_fault(schema: JsonValue, at: str = "", depth: int = 0) -> str | None:
     if not isinstance(schema, Mapping):
         return f"{where} is no schema object"
     kind, _ = _type(schema)
-    if kind == "number" or schema.get("format") in {"float", "double"}:
+    if kind == "number" or schema.get("format") in ("float", "double"):
         return (
             f"{where} is a float, which has no one canonical form to hash: use an integer of a named unit, "
             'or {"type": "string", "format": "decimal"}'
@@ -98,6 +98,7 @@ def _type(schema: Schema) -> tuple[str, bool]:
 
 
 def _faults_of(kind: str, schema: Schema, where: str, at: str, depth: int) -> Iterator[str]:
+    yield from (f"{name} of {where} must be text" for name in _TOLD if not isinstance(schema.get(name, ""), str))
     for name in _SIZES:
         size = schema.get(name, 0)
         if not _is_integer(size) or size < 0:
@@ -124,7 +125,7 @@ def _enum_faults(kind: str, enum: JsonValue, where: str) -> Iterator[str]:
     if len({repr(word) for word in enum}) != len(enum):
         yield f"the enum of {where} names a value twice"
     if not all(isinstance(word, str) if kind == "string" else _is_integer(word) for word in enum):
-        yield f"the enum of {where} holds a value that is no {kind} (quote words such as yes, no, on and off in YAML)"
+        yield f"the enum of {where} holds a value that is no {kind} ({QUOTE_WORDS})"
 
 
 def _object_schema_faults(schema: Schema, where: str, at: str, depth: int) -> Iterator[str]:
@@ -135,8 +136,11 @@ def _object_schema_faults(schema: Schema, where: str, at: str, depth: int) -> It
         yield f"{where} must list its properties"
         return
     required = schema.get("required", ())
-    if not isinstance(required, list | tuple) or any(name not in properties for name in required):
-        yield f"required of {where} must be a list of names of its properties"
+    if not isinstance(required, list | tuple) or not all(isinstance(name, str) for name in required):
+        yield f"required of {where} must be a list of names; {QUOTE_WORDS}"
+        return
+    if any(name not in properties for name in required) or len(set(required)) != len(required):
+        yield f"required of {where} must be a list of names of its properties, each once"
     for name, member in properties.items():
         fault = schema_fault(member, f"{at}/{name}", depth + 1)
         if fault:
@@ -148,6 +152,8 @@ def _object_fault(value: JsonValue, schema: Schema, at: str, where: str) -> str 
         return f"{where} is no object"
     properties, required = _members(schema), schema.get("required", ())
     for name in value:
+        if not isinstance(name, str):
+            return f"{where} has a field whose name is no text"
         if name not in properties:
             return f"{where} has the extra field {_shown(name)}"
     for name in required if isinstance(required, list | tuple) else ():
@@ -175,7 +181,7 @@ def _array_fault(value: JsonValue, schema: Schema, at: str, where: str) -> str |
 def _string_fault(value: JsonValue, schema: Schema, where: str) -> str | None:
     if not isinstance(value, str):
         return f"{where} is no string"
-    if _SURROGATE.search(value):
+    if SURROGATE.search(value):
         return f"{where} holds half a surrogate pair, which is no text"
     if "enum" in schema and not _is_one_of(value, schema["enum"]):
         return f"{where} is none of its closed list of words"

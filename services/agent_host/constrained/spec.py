@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from agent_host.constrained.plain_json import plain_copy
 from agent_host.constrained.spec_rules import broken_rule
 from agent_host.errors import SpecError
 from agent_host.providers.protocol import Identity, JsonValue
@@ -56,7 +56,7 @@ class RuntimeAISpec:
         if sentence := broken_rule(self):
             raise SpecError(sentence)
         for name in ("input_schema", "output_schema", "prompt_template", "deterministic_default"):
-            object.__setattr__(self, name, copy.deepcopy(getattr(self, name)))  # whoever made it may go on changing his
+            object.__setattr__(self, name, plain_copy(getattr(self, name)))  # whoever made it may go on changing his
         object.__setattr__(self, "spec_bytes", canonical_bytes(self.as_json()))
 
     def as_json(self) -> dict[str, JsonValue]:
@@ -93,7 +93,7 @@ class RuntimeAISpec:
 
     def fresh_default(self) -> JsonValue:
         """Returns a copy of the default, which whoever gets it may change."""
-        return copy.deepcopy(self.deterministic_default)
+        return plain_copy(self.deterministic_default)
 
     @property
     def may_repair(self) -> bool:

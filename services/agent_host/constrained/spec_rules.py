@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Final, get_args, get_type_hints
 
+from agent_host.constrained.plain_json import plain_fault
 from agent_host.constrained.schema import Schema, schema_fault, value_fault
 from agent_host.constrained.template import placeholders
 from agent_host.providers.protocol import Identity, JsonValue
@@ -27,14 +29,24 @@ _KEBAB: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 def broken_rule(spec: RuntimeAISpec) -> str | None:
     """Returns the first rule a spec breaks, as one sentence that names spec and field; None when it keeps all."""
-    rules = (_naming, _vocabularies, _schemas, _prompts, _gate, _numbers, _default)
+    rules = (_plain, _naming, _vocabularies, _schemas, _prompts, _gate, _numbers, _default)
     return next((sentence for rule in rules for sentence in rule(spec)), None)
+
+
+def _plain(spec: RuntimeAISpec) -> Iterator[str]:
+    """What is hashed has to be what is kept and read again: without this, a spec could be accepted and lost."""
+    for one in fields(spec):
+        told = getattr(spec, one.name)
+        members = vars(told) if isinstance(told, Identity) else {"": told}
+        for name, member in members.items():
+            if one.init and (fault := plain_fault(member, f"{one.name}.{name}".rstrip("."))):
+                yield f"The spec {_short(spec.spec_id)} is not plain JSON: {fault}."
 
 
 def _naming(spec: RuntimeAISpec) -> Iterator[str]:
     spec_id = spec.spec_id
     if not isinstance(spec_id, str) or not _KEBAB.fullmatch(spec_id) or len(spec_id) > SPEC_ID_LIMIT:
-        yield f"spec_id {str(spec_id)[:SPEC_ID_LIMIT]!r} must be kebab-case and at most {SPEC_ID_LIMIT} characters."
+        yield f"spec_id {_short(spec_id)!r} must be kebab-case and at most {SPEC_ID_LIMIT} characters."
     for name in ("display_name", "description"):
         told = getattr(spec, name)
         if not isinstance(told, str) or not told.strip():
@@ -116,6 +128,11 @@ def _default(spec: RuntimeAISpec) -> Iterator[str]:
             )
     elif fault := value_fault(default, spec.output_schema):
         yield f"deterministic_default of the spec {spec.spec_id} does not satisfy its output_schema: {fault}."
+
+
+def _short(spec_id: object) -> str:
+    """Returns what stands in the place of a spec's id, at most as long as one."""
+    return str(spec_id)[:SPEC_ID_LIMIT]
 
 
 def _has_confidence(schema: Schema) -> bool:

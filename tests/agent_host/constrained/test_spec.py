@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 import rfc8785
 
-from agent_host.constrained import load_spec, spec_from_yaml
+from agent_host.constrained import RuntimeAISpec, load_spec, spec_from_yaml
 from agent_host.constrained.drafter import reply_value, request_value
 from agent_host.constrained.loading import spec_from_json
 from agent_host.constrained.schema import value_fault
@@ -55,7 +56,15 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "array without items": (with_output(a={"type": "array"}), "/a/items is no schema object"),
     "format nobody checks": (with_output(a={"type": "string", "format": "email"}), "format other than decimal"),
     "negative size": (with_output(a={"type": "string", "maxLength": -1}), "maxLength of /a must be a whole number"),
-    "bound that is no integer": (with_output(a={"type": "integer", "maximum": 1.5}), "maximum of /a must be"),
+    "bound that is no integer": (
+        with_output(a={"type": "integer", "maximum": 1.5}),
+        "a/maximum is a float, which has no",
+    ),
+    "bound that is text": (with_output(a={"type": "integer", "maximum": "9"}), "maximum of /a must be an integer"),
+    "required twice": ({"output_schema": {**OBJECT, "required": ["a", "a"]}}, "required of its top must be"),
+    "required that is no name": ({"output_schema": {**OBJECT, "required": [["a"]]}}, "must be a list of names; quote"),
+    "format that is a list": (with_output(a={"type": "string", "format": ["x"]}), "format other than decimal"),
+    "title that is a number": (with_output(a={"type": "string", "title": 1}), "title of /a must be text"),
     "required that is not there": ({"output_schema": {**OBJECT, "required": ["a"]}}, "required of its top must be"),
     "float in an input": (with_input(a={"type": "number"}), "input_schema .*/a is a float"),
     "template with a third part": ({"prompt_template": {"system": "", "user": "x", "more": ""}}, "exactly system and"),
@@ -180,8 +189,60 @@ def test_yaml_and_python_give_the_same_spec(tmp_path: Path) -> None:
 
 
 def test_a_spec_comes_back_from_its_own_json() -> None:
-    made = sure_spec()
-    assert spec_from_json(json.loads(made.spec_bytes)) == made
+    for made in (sure_spec(), *(shipped_spec(spec_id, IDENTITY) for spec_id in SHIPPED), _frozen_spec()):
+        again = spec_from_json(json.loads(made.spec_bytes))
+        assert (again, again.spec_hash) == (made, made.spec_hash)
+
+
+def _frozen_spec() -> RuntimeAISpec:
+    """A spec made of what only looks like dicts and lists."""
+    schema = FIELDS["output_schema"]
+    enum = tuple(schema["properties"]["mood"]["enum"])
+    properties = MappingProxyType({**schema["properties"], "mood": {"type": "string", "enum": enum}})
+    return spec(output_schema=MappingProxyType({**schema, "properties": properties}))
+
+
+NOT_KEPT = {
+    "a switch called on": (YAML.replace("note:", "on:").replace("note]", "on]"), "has the name True, which is no text"),
+    "a number for a name": (YAML.replace("note:", "1:").replace("note]", "1]"), "has the name 1, which is no text"),
+    "nothing for a name": (YAML.replace("note:", "~:").replace("note]", "~]"), "has the name None, which is no text"),
+    "a size beyond 2^53": (YAML.replace("2000}", "99999999999999999999999}"), "maxLength is a number beyond 2"),
+    "a number of 5,000 digits": (YAML.replace("20000", "9" * 5000), "holds a value that cannot be read"),
+    "a float for a title": (YAML.replace("2000}", "2000, title: 1.5}"), "message/title is a float"),
+    "a float in a description": (YAML.replace("2000}", "2000, description: [1, {a: 2.5}]}"), "/a is a float"),
+    "half a pair in a title": (YAML.replace("2000}", '2000, title: "\\ud800"}'), "title holds half a surrogate pair"),
+    "half a pair in a prompt": (YAML.replace("You read moods.", '"\\ud800"'), "prompt_template/system holds half a"),
+    "half a pair in a word": (YAML.replace("[glad,", '["\\ud800",'), "enum holds half a surrogate pair"),
+    "bytes": (
+        YAML.replace("Says how a person sounds.", "!!binary aGVs"),
+        "description is a bytes, which JSON has no form for",
+    ),
+    "20:00 for 20,000": (YAML.replace("20000", "20:00"), "max_latency_ms .* must be a whole number"),
+    "an octal number": (YAML.replace("20000", "0200"), "max_latency_ms .* must be a whole number"),
+    "itself": (YAML.replace("output_schema:", "output_schema: &it").replace("[glad", "[*it, glad"), "64 levels deep"),
+    "3,000 levels": (YAML.replace("2000}", f"{'{a: ' * 3000}1{'}' * 3000}}}"), "nested too deeply"),
+}
+
+
+@pytest.mark.parametrize(("text", "sentence"), NOT_KEPT.values(), ids=NOT_KEPT)
+def test_a_spec_that_would_not_come_back_as_it_was_is_refused_when_defined(text: str, sentence: str) -> None:
+    with pytest.raises(SpecError, match=sentence):
+        spec_from_yaml(text)
+
+
+def test_aliases_that_unfold_without_end_are_refused_before_they_are_hashed() -> None:
+    member: dict[str, Any] = {"type": "string"}
+    for _ in range(8):
+        member = {**OBJECT, "properties": dict.fromkeys("abcdefghi", member)}
+    with pytest.raises(SpecError, match="output_schema holds more than 20000 values"):
+        spec(output_schema=member)
+
+
+def test_a_date_in_yaml_is_text_and_a_merge_fills_in() -> None:
+    dated = spec_from_yaml(YAML.replace("Says how a person sounds.", "2026-13-45"))
+    assert dated.description == "2026-13-45"
+    merged = spec_from_yaml(YAML.replace("{type: integer}", "{<<: {type: integer}}"))
+    assert merged.spec_hash == spec().spec_hash
 
 
 @pytest.mark.parametrize(
