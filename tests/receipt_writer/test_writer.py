@@ -303,7 +303,7 @@ async def test_what_the_writer_alone_records_is_refused_in_one_sentence(folder: 
         one.gate.opened.set()
         with pytest.raises(RequestRefusedError) as refusal:
             await one.writer.append(layer, {})
-    assert str(refusal.value) == f"{layer} is the writer's own; append to one of: L4 L5 L6 L10 L11 L12."
+    assert str(refusal.value) == f"{layer} is the writer's own; append to one of: L2 L4 L5 L6 L10 L11 L12."
 
 
 async def test_a_regeneration_is_one_commit_of_two_chains(folder: Path) -> None:
