@@ -1,4 +1,4 @@
-# One file, a target per service; each image holds the libraries of its own extra and nothing more.
+# One file, a target per service; each image holds the libraries of its own extra, what sends spans, and nothing more.
 #   docker build --target memory-mcp -t prometheus-agent/memory-mcp .
 ARG BASE=python:3.11-slim-bookworm
 
@@ -19,25 +19,25 @@ RUN /tools/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /whe
 
 # Libraries first, so that a change of ours does not fetch them anew.
 FROM build AS build-memory
-RUN /tools/bin/python packaging/locked_subset.py memory > /subset.lock \
+RUN /tools/bin/python packaging/locked_subset.py memory otel-http > /subset.lock \
  && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock
 COPY --from=wheel /wheels /wheels
 RUN /app/bin/pip install --quiet --no-deps /wheels/*.whl
 
 FROM build AS build-tools
-RUN /tools/bin/python packaging/locked_subset.py tools > /subset.lock \
+RUN /tools/bin/python packaging/locked_subset.py tools otel-http > /subset.lock \
  && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock
 COPY --from=wheel /wheels /wheels
 RUN /app/bin/pip install --quiet --no-deps /wheels/*.whl
 
 FROM build AS build-writer
-RUN /tools/bin/python packaging/locked_subset.py writer > /subset.lock \
+RUN /tools/bin/python packaging/locked_subset.py writer otel > /subset.lock \
  && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock
 COPY --from=wheel /wheels /wheels
 RUN /app/bin/pip install --quiet --no-deps /wheels/*.whl
 
 FROM build AS build-host
-RUN /tools/bin/python packaging/locked_subset.py host > /subset.lock \
+RUN /tools/bin/python packaging/locked_subset.py host otel > /subset.lock \
  && python3 -m venv /app && /app/bin/pip install --quiet --require-hashes -r /subset.lock
 COPY --from=wheel /wheels /wheels
 RUN /app/bin/pip install --quiet --no-deps /wheels/*.whl

@@ -13,7 +13,6 @@ import os
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from service_telemetry.redaction import redact_text
 
@@ -87,6 +86,8 @@ def start(told: Mapping[str, str], service: str) -> Export | None:
     """
     if not is_asked_for(told):
         return None
+    for name in [name for name, value in os.environ.items() if name.startswith(_OTEL) and not value]:
+        del os.environ[name]  # empty is not set, which not every part of the SDK knows
     os.environ.update({name: value for name, value in told.items() if name.startswith(_OTEL)})
     os.environ.setdefault("OTEL_BSP_SCHEDULE_DELAY", _EVERY_MS)
     try:
@@ -143,5 +144,7 @@ def _first(names: tuple[str, ...], told: Mapping[str, str]) -> str:
 
 def _shown(endpoint: str) -> str:
     """Return an address as it may be shown: a user and a password in it are left out."""
+    from urllib.parse import urlsplit
+
     parts = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}")
     return parts.netloc.rpartition("@")[2]

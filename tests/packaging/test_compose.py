@@ -12,7 +12,10 @@ from agent_host.mcp_clients.builtin import builtin_servers
 
 ROOT = Path(__file__).parents[2]
 STACK: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
-SERVICES: dict[str, dict[str, Any]] = STACK["services"]
+SERVICES: dict[str, dict[str, Any]] = {
+    name: service for name, service in STACK["services"].items() if "profiles" not in service
+}
+ONE_SHOT = {"token"}
 SERVERS = [server.name for server in builtin_servers("python", Path("/home"), {})]
 GOES_OUTSIDE = {"search", "host"}
 
@@ -32,6 +35,29 @@ def test_only_the_host_and_the_search_server_can_reach_the_outside() -> None:
 
     assert {name for name, joined in networks.items() if "outside" in joined} == GOES_OUTSIDE
     assert STACK["networks"]["private"] == {"internal": True}
+
+
+def test_whoever_shows_spans_is_started_on_demand_only_and_reached_from_this_machine_only() -> None:
+    others = {name: service for name, service in STACK["services"].items() if name not in SERVICES}
+
+    assert others.keys() == {"phoenix"}
+    assert others["phoenix"]["profiles"] == ["traces"]
+    assert all(port.startswith("127.0.0.1:") for port in others["phoenix"]["ports"])
+    assert others["phoenix"]["cap_drop"] == ["ALL"]
+    assert others["phoenix"]["volumes"] == ["spans:/mnt/data"]
+
+
+def test_every_service_is_told_where_spans_go_and_by_default_nowhere() -> None:
+    for name in SERVICES.keys() - ONE_SHOT:
+        told = SERVICES[name]["environment"]
+        assert told["OTEL_EXPORTER_OTLP_ENDPOINT"] == "${OTEL_EXPORTER_OTLP_ENDPOINT:-}", name
+        assert told["OTEL_EXPORTER_OTLP_HEADERS"] == "${OTEL_EXPORTER_OTLP_HEADERS:-}", name
+
+
+def test_every_image_can_send_spans_and_that_of_the_memory_does_without_grpc() -> None:
+    extras = dict(re.findall(r"locked_subset\.py (\w+) ([\w-]+) >", (ROOT / "Dockerfile").read_text()))
+
+    assert extras == {"memory": "otel-http", "tools": "otel-http", "writer": "otel", "host": "otel"}
 
 
 @pytest.mark.parametrize("server", SERVERS)

@@ -80,6 +80,14 @@ def test_the_memory_extra_brings_nothing_heavy(metadata: list[Requirement]) -> N
     assert {"grpcio", "protobuf"} <= closure(metadata, "writer")
 
 
+def test_spans_can_be_sent_without_grpc(metadata: list[Requirement]) -> None:
+    brought = closure(metadata, "otel-http")
+
+    assert "opentelemetry-sdk" in brought
+    assert "grpcio" not in brought
+    assert {"opentelemetry-sdk", "grpcio"} <= closure(metadata, "otel")
+
+
 def test_the_memory_extra_brings_all_that_the_server_imports(metadata: list[Requirement]) -> None:
     brought = closure(metadata, "memory")
     distributions = packages_distributions()

@@ -144,6 +144,16 @@ def test_what_is_not_installed_is_named_and_the_work_goes_on() -> None:
 
 
 @pytest.mark.slow
+def test_what_is_set_to_nothing_is_not_set() -> None:
+    with over_http() as receiver:
+        empty = dict.fromkeys(("OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_TRACES_SAMPLER"), "")
+        done = work(receiver.endpoint, **empty)
+
+        assert [span.name for span in receiver.spans] == ["work"]
+    assert done.stderr == ""
+
+
+@pytest.mark.slow
 def test_a_protocol_that_there_is_not_is_named() -> None:
     done = work("http://127.0.0.1:9", OTEL_EXPORTER_OTLP_PROTOCOL="http/json")
 
