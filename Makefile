@@ -9,7 +9,7 @@ SERVERS := build/peers/servers/.installed
 SOURCES := services tests evals protos/regenerate.py packaging verifier
 SLOW := not slow and not durability and not fuzz and not stack
 
-.PHONY: chat test check lint types imports protos-fresh unit test-durability test-fuzz test-stack bench bench-peers \
+.PHONY: chat test check lint types imports protos-fresh unit test-durability test-fuzz test-stack gate bench bench-peers \
 	protos lock fix clean
 
 chat: $(STAMP)  ## talk with the agent; no key, no account
@@ -68,6 +68,9 @@ test-fuzz: $(STAMP)  ## long differential and property runs
 
 test-stack: $(STAMP)  ## the compose stack on a real engine; needs root
 	bash tests/stack/run.sh
+
+gate: $(STAMP)  ## may this be released? add ARGS=--without-judge where no model is set
+	$(BIN)/python -m evals gate $(ARGS)
 
 bench: $(STAMP)  ## figures, as ratios
 	$(BIN)/python -m evals.bench
