@@ -10,14 +10,16 @@ import json
 import stat
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
 
 from agent_host.errors import HostError
+from agent_host.gateways import misconfigurations
 from agent_host.gateways.check import look
+from agent_host.gateways.finding import Finding
 from agent_host.gateways.screen import printable
 from agent_host.memory_settings import memory_settings
 from agent_host.receipts.verification import waiting
@@ -25,25 +27,14 @@ from agent_host.settings import HostSettings, host_settings, require_key, writer
 from service_runtime.errors import ServiceError
 from service_runtime.settings import Settings
 
-State = Literal["ok", "note", "wrong"]
-
 VERIFIERS = ("verify.py", "verify.mjs")
 _OTHERS = 0o077
 _SECRET_FILES = (".env", "SOUL.md", "mcp.json")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at: `note` is worth knowing, `wrong` keeps something from working."""
-
-    part: str
-    state: State
-    text: str
-
-
 async def doctor(settings: Settings, environ: Mapping[str, str], *, as_json: bool) -> int:
     """Prints the findings; returns 0 when nothing is wrong, else 1."""
-    findings = list(examine(settings))
+    findings = list(examine(settings, environ))
     if not any(finding.state == "wrong" for finding in findings):
         findings += await _answers(settings, environ)
     if as_json:
@@ -53,14 +44,22 @@ async def doctor(settings: Settings, environ: Mapping[str, str], *, as_json: boo
     return 1 if any(finding.state == "wrong" for finding in findings) else 0
 
 
-def examine(settings: Settings) -> Iterator[Finding]:
+def examine(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Looks at the installation, the settings and the files of the home; starts nothing and changes nothing."""
     yield Finding("version", "ok", f"prometheus-agent {version('prometheus-agent')}, Python {sys.version.split()[0]}")
+    yield from misconfigurations.installation()
+    yield from misconfigurations.names_and_sources(settings, Path.cwd())
     yield from _home(settings.home.path)
+    yield from misconfigurations.home_state(settings.home.path)
     yield from _model(settings)
+    yield from misconfigurations.model_mistakes(settings)
+    yield from misconfigurations.servers(settings, environ)
+    yield from misconfigurations.skills(settings)
     yield from _elsewhere(settings)
     yield from _verifiers()
     yield from _ledger(settings.home.path)
+    yield from misconfigurations.clock(settings.home.path, datetime.now(UTC))
+    yield from misconfigurations.here(environ)
 
 
 def _home(home: Path) -> Iterator[Finding]:
