@@ -120,6 +120,18 @@ LINKS: list[Fault] = [
         ("known.has(name) && !late) return number;", "known.has(name) && !late) return null;"),
     ),
     fault(
+        "a spec may be registered twice",
+        "twice/spec-registered-twice",
+        ('    "L2": rb\'"specHash":"(\\w+)"()\',\n', ""),
+        ('  L2: /"specHash":"(\\w+)"()/, L4:', "  L4:"),
+    ),
+    fault(
+        "a spec may have any name",
+        "layers/specs-wrong-word",
+        ("specId:KEBAB specHash:HASH\n", "specId:TEXT specHash:HASH\n"),
+        ("specId:KEBAB specHash:HASH\n", "specId:TEXT specHash:HASH\n"),
+    ),
+    fault(
         "a turn may be reported late again and again",
         "twice/turn-reported-late-twice",
         ('late = layer == "L10" and known.get(name) == b"interrupted" != state', 'late = layer == "L10"'),
