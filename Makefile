@@ -6,6 +6,7 @@ PYTHON ?= python3
 STAMP := $(VENV)/.installed
 PEERS := tests/node/node_modules/.installed
 SERVERS := build/peers/servers/.installed
+LLAMA := build/peers/llama/.installed
 SOURCES := services tests evals protos/regenerate.py packaging verifier
 SLOW := not slow and not durability and not fuzz and not stack
 
@@ -44,6 +45,11 @@ $(SERVERS):  # MCP servers by other people, apart from what we depend on; withou
 			mcp-server-time==2026.10.19 mcp-server-fetch==2026.10.24 && touch $(SERVERS) || \
 		echo 'mcp-server-time and mcp-server-fetch cannot be installed: tests against them are skipped'
 
+$(LLAMA):  # llama.cpp's own server, as a wheel, for a turn of a real one; without it its tests are skipped
+	@$(PYTHON) -m venv build/peers/llama && \
+		build/peers/llama/bin/python -m pip install --quiet --disable-pip-version-check xllamacpp==2026.10.11549 && \
+		touch $(LLAMA) || echo 'xllamacpp cannot be installed: tests against a llama.cpp server are skipped'
+
 lint: $(STAMP)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
@@ -60,7 +66,7 @@ protos-fresh: $(STAMP)
 unit: $(STAMP) $(PEERS)
 	$(BIN)/pytest -m "$(SLOW)" -n 2 --dist loadfile
 
-test-durability: $(STAMP) $(PEERS) $(SERVERS)  ## kill loops, power cuts, crash states, failing calls
+test-durability: $(STAMP) $(PEERS) $(SERVERS) $(LLAMA)  ## kill loops, power cuts, crash states, failing calls
 	$(BIN)/pytest -m "(durability or slow) and not fuzz" -n 2 -rP
 
 test-fuzz: $(STAMP)  ## long differential and property runs
@@ -79,6 +85,11 @@ bench-peers: $(STAMP)  ## memory servers that people use, to be measured beside 
 	mkdir -p build/peers
 	cd build/peers && npm install --silent --no-save --no-audit --no-fund @modelcontextprotocol/server-memory@2026.8.31
 	$(PYTHON) -m venv build/peers/mem0 && build/peers/mem0/bin/python -m pip install --quiet mem0ai==2.2.1
+	@for python in $(PYTHON) python3.14 python3.13 python3.12 "$$(pyenv root 2>/dev/null)"/versions/3.1[2-9].*/bin/python ; do \
+		"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null || continue ; \
+		"$$python" -m venv build/peers/basic-memory && \
+			build/peers/basic-memory/bin/python -m pip install --quiet basic-memory==0.24.1 ; exit ; \
+	done ; echo 'Python 3.12 or newer is not there: basic-memory is left out'
 
 protos: $(STAMP)  ## write the generated stubs anew
 	$(BIN)/python protos/regenerate.py

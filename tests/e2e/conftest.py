@@ -54,10 +54,10 @@ class Person:
             check=False,
         )
 
-    def without_tools(self) -> None:
-        """Switches every built-in server off: what does not need tools starts in a third of the time."""
+    def without_tools(self, *but: str) -> None:
+        """Switches every built-in server off `but` for some: what needs no tools starts in a third of the time."""
         self.home.mkdir(mode=0o700, exist_ok=True)
-        servers = {name: {"disabled": True} for name in BUILT_IN}
+        servers = {name: {"disabled": True} for name in BUILT_IN if name not in but}
         (self.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
 
     def chat(self, *messages: str, **environ: str) -> str:

@@ -43,6 +43,7 @@ class Heard:
     finish_reason: str | None = None
     model: str = ""
     usage: Usage | None = None
+    generated: int = 0
     calls: list[_Call] = field(default_factory=list)
 
     def take(self, chunk: Mapping[str, Any]) -> str:
@@ -54,6 +55,8 @@ class Heard:
         self.model = str(chunk.get("model") or self.model)
         if isinstance(chunk.get("usage"), Mapping):
             self.usage = _usage(chunk["usage"])
+        if isinstance(chunk.get("timings"), Mapping):  # llama.cpp's own count, of thoughts too
+            self.generated = _count(chunk["timings"], "predicted_n")
         added = ""
         for choice in _list(chunk, "choices")[:1]:
             said = _mapping(choice.get("delta") or choice.get("message") or {})
@@ -75,6 +78,8 @@ class Heard:
         if self.finish_reason is None:
             raise MalformedReplyError("the reply ended without saying why")
         reason = "refusal" if self.refused else _STOP_REASONS.get(self.finish_reason)
+        if reason == "max_tokens" and 0 < self.generated < request.max_tokens:
+            reason = "context_full"  # llama.cpp says "length" for both limits, and this was not ours
         calls = self.calls if reason is None and request.tools and request.tool_choice != "none" else []
         taken = {block.id for row in request.messages for block in row.blocks if isinstance(block, ToolUse)}
         uses = []

@@ -57,7 +57,7 @@ _REFUSALS: Final = {
     402: "The account at {host} has no credit for this request (402); add credit, then ask again.",
     403: "{host} does not let this API key use {model} (403): {reason}",
     404: "{host} offers no model named {model} (404); check PROMETHEUS_MODEL and PROMETHEUS_BASE_URL: {reason}",
-    413: "This conversation is too large for {model} ({status}); start a new session, or ask for less at once.",
+    413: "This conversation is too large for {model} ({status}): {reason}; start a new session or widen its context.",
 }
 _NO_KEY: Final = "{host} wants an API key (401); set PROMETHEUS_API_KEY."
 

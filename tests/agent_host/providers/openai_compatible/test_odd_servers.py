@@ -121,6 +121,15 @@ async def test_counts_beside_the_last_words_are_read_too() -> None:
     assert reply.usage == Usage(12, 33)
 
 
+@pytest.mark.parametrize(("generated", "reason"), [(499, "context_full"), (500, "max_tokens"), ("many", "max_tokens")])
+async def test_llama_cpps_own_count_tells_a_full_window_from_the_output_limit(generated: object, reason: str) -> None:
+    cut = chunk({"content": "Hello"}, "length")
+    _, reply = await _reply(raw_chunks(cut | {"timings": {"predicted_n": generated}}))
+    assert (reply.stop_reason, reply.text) == (reason, "Hello")
+    _, reply = await _reply(raw_chunks(cut))
+    assert reply.stop_reason == "max_tokens"  # others count some of what they generate
+
+
 BROKEN_STREAMS = {
     "nothing": raw_chunks(),
     "nothing at all": raw_chunks(done=False),
