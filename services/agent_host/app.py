@@ -25,6 +25,7 @@ from agent_host.environments import child_environment, tool_environment
 from agent_host.errors import UsageError, WriterUnavailableError
 from agent_host.home_lock import HomeLock
 from agent_host.identifiers import new_session_id
+from agent_host.mcp_clients.approval import NobodyToAsk
 from agent_host.mcp_clients.config import merged, read_servers
 from agent_host.memory_settings import memory_settings
 from agent_host.session import Session
@@ -93,7 +94,7 @@ class Host:
         self._settings = settings
         self._environ = environ
         self._gateway = gateway
-        self._approver = approver
+        self._approver = approver or NobodyToAsk()
         self._limits = limits(settings)
         self._memory_settings = memory_settings(settings, self.host_settings.provider)
         self._session = Session(new_session_id(), self.host_settings.history_turns)

@@ -137,7 +137,8 @@ class LessonBox:
             raise LessonError(f"There is a skill {name} already, and none is overwritten; take another name.")
 
         def write() -> None:
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.skills.mkdir(mode=0o700, exist_ok=True)
+            file.parent.mkdir(mode=0o700, exist_ok=True)
             secure_write(file, text.encode())
 
         return _Lesson(

@@ -20,6 +20,7 @@ QUERY_LIMIT: Final = 200
 IDS_LIMIT: Final = 20
 _ID_LIMIT: Final = 80
 _MEMORY: Final = "memory"
+_LOCAL: Final = "local"  # this host's own tools
 SPANS: Final[Mapping[str, str]] = {
     "memory_search": "retrieval",
     "memory_recall": "retrieval",
@@ -93,14 +94,14 @@ def _stored_ids(answer: Mapping[str, JsonValue]) -> list[JsonValue]:
 
 def _source(server: str) -> str:
     """Returns who answered: the memory, a server by name, or this host itself where no server was asked."""
-    if server in {"", _MEMORY}:
-        return server or "local"
+    if server in {"", _LOCAL, _MEMORY}:
+        return server or _LOCAL
     return f"mcp:{server}"
 
 
 def _tool_type(server: str) -> str:
     """Returns the kind of tool in OpenTelemetry's words (semantic conventions for GenAI, `gen_ai.tool.type`)."""
-    return {"": "function", _MEMORY: "datastore"}.get(server, "extension")
+    return {"": "function", _LOCAL: "function", _MEMORY: "datastore"}.get(server, "extension")
 
 
 def _arguments(event: ToolCalled) -> JsonValue:

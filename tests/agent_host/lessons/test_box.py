@@ -25,6 +25,7 @@ __all__ = ["room"]
 
 TURN = {"turn_id": "t_1"}
 RULE: Arguments = {"rule": "Answer in German."}
+PATHS = ("skills", "skills/packing-list", "skills/packing-list/SKILL.md")
 LEARN = ToolUse("u_1", "update_soul", RULE)
 SKILL: Arguments = {"name": "packing-list", "description": "Packing lists for trips by train", "body": "List by day."}
 
@@ -77,6 +78,7 @@ async def test_a_skill_is_live_at_once_and_never_overwrites(tmp_path: Path) -> N
     names = {skill.name: skill.body for skill in box.known.skills()}
     assert made.content.startswith("The skill packing-list is kept")
     assert names["packing-list"] == "List by day."
+    assert [(tmp_path / path).stat().st_mode & 0o777 for path in PATHS] == [0o700, 0o700, 0o600]
     assert [again.content, shipped.content] == [
         f"create_skill kept nothing: There is a skill {name} already, and none is overwritten; take another name."
         for name in ("packing-list", "research-report")

@@ -89,7 +89,12 @@ def test_a_cut_output_says_how_long_it_was() -> None:
 
 @pytest.mark.parametrize(
     ("server", "source", "kind"),
-    [("memory", "memory", "datastore"), ("market", "mcp:market", "extension"), ("", "local", "function")],
+    [
+        ("memory", "memory", "datastore"),
+        ("market", "mcp:market", "extension"),
+        ("", "local", "function"),
+        ("local", "local", "function"),
+    ],
 )
 def test_a_line_says_who_answered_and_what_kind_of_tool_that_is(server: str, source: str, kind: str) -> None:
     told = members(server=server)
