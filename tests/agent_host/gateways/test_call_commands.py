@@ -107,8 +107,9 @@ async def test_a_spec_in_a_file_is_called_without_python(
     status = await decide(place.settings, place.environ, spec_file, json.dumps(MESSAGE), as_json=False)
     output, line, reason = capsys.readouterr().out.splitlines()
     assert (status, json.loads(output)) == (1, {"mood": "unknown", "note": ""})
+    assert line.startswith("fallback_provider | c_")
     assert line.endswith(" | decision 1 signed")
-    assert reason.startswith("The model's output was refused: ")  # rules read no moods
+    assert reason.startswith("The offline rules are no language model")
 
     await decide(place.settings, place.environ, spec_file, json.dumps(MESSAGE), as_json=True)
     assert json.loads(capsys.readouterr().out)["entry_id"] == 2
