@@ -36,10 +36,10 @@ async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool, r
     """
     way = _way(environ, plain=plain)
     screen: Screen = RichScreen(sys.stdout) if way == "rich" else PlainScreen(sys.stdout, live=way == "lines")
-    piped = PipeReader(sys.stdin.fileno())
-    prompted = PromptedLines(PROMPT, sys.stdout if sys.stdout.isatty() else sys.stderr, piped)
-    asking = {"rich": _answer, "lines": prompted.answer}.get(way)
-    approver = TerminalApprover(screen, asking) if asking is not None else None
+    prompted = _prompted_lines() if way == "lines" else None
+    approver = None
+    if way != "plain":
+        approver = TerminalApprover(screen, _answer if prompted is None else prompted.answer)
     host = Host(settings, "cli", environ, approver)
     desk = Desk(host, settings, environ)
     try:
@@ -49,7 +49,7 @@ async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool, r
             screen.say(resumed)
         if way != "rich":
             host.start()
-        lines: Reader = piped if way == "plain" else prompted
+        lines: Reader = prompted or PipeReader(sys.stdin.fileno())
         reader = _prompt(desk, host) if way == "rich" else lines
         ended_by_itself = await converse(desk, reader, screen)
     finally:
@@ -64,6 +64,10 @@ def _way(environ: Mapping[str, str], *, plain: bool) -> Literal["plain", "lines"
     if not sys.stdout.isatty() or environ.get("TERM", "").lower() in _DUMB:
         return "lines"
     return "rich"
+
+
+def _prompted_lines() -> PromptedLines:
+    return PromptedLines(PROMPT, sys.stdout if sys.stdout.isatty() else sys.stderr, PipeReader(sys.stdin.fileno()))
 
 
 async def _answer(prompt: str) -> str | None:

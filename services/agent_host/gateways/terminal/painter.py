@@ -13,6 +13,8 @@ from agent_host.gateways.screen import Rows, printable
 from agent_host.gateways.terminal.blocks import Block, Blocks
 from agent_host.gateways.terminal.markdown import SafeMarkdown, markdown_parser
 
+NARROWEST: Final = 8
+"""Columns below which lines are not made to fit: the terminal breaks them."""
 _FRAMES: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASCII_FRAMES: Final = "|/-\\"
 _STACKED: Final = 50
@@ -102,7 +104,7 @@ class Painter:
         return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
     def _width(self) -> int:
-        return max(4, self._console.width)
+        return max(NARROWEST, self._console.width)
 
 
 def warm_up() -> None:
