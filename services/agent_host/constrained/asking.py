@@ -6,6 +6,7 @@ Whatever happens comes back as a value; only a cancellation is raised.
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import logging
 from contextlib import aclosing
@@ -14,6 +15,7 @@ from typing import Final, Literal
 
 from agent_host.constrained.options import CallOptions, Values
 from agent_host.constrained.output import OUTPUT_LIMIT, OutputError, read_output
+from agent_host.constrained.plain_json import plain_copy
 from agent_host.constrained.schema import value_fault
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.constrained.template import render
@@ -155,11 +157,13 @@ def ask_code(spec: RuntimeAISpec, values: Values, options: CallOptions) -> Answe
     if options.code is None:
         raise TypeError("there is no code to ask")
     try:
-        output = options.code(values)
+        output = options.code(copy.deepcopy(values))  # what is committed to is what was asked
+        fault = value_fault(output, spec.output_schema)
+        output = output if fault else plain_copy(output)
     except Exception as error:  # whoever wrote it, the decision has its default
         logger.exception("the code of the spec %s failed", spec.spec_id)
         return Answer("fallback_provider", f"The spec's code failed ({type(error).__name__}).", usage=Usage())
-    if fault := value_fault(output, spec.output_schema):
+    if fault:
         return Answer("fallback_schema", f"The code's output was refused: {fault}.", usage=Usage())
     return Answer("ok", "", output, Usage(), "end_turn")
 

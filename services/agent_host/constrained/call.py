@@ -9,7 +9,6 @@ entry), and the cancellation of the task (after the entry).
 from __future__ import annotations
 
 import asyncio
-import copy
 import logging
 import re
 import sqlite3
@@ -19,7 +18,8 @@ from typing import Final
 from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.constrained.asking import Answer, ask_code, ask_model
 from agent_host.constrained.concluding import UNSIGNED, conclude
-from agent_host.constrained.options import CallOptions, Decision, ReviewCase, Values
+from agent_host.constrained.options import CallOptions, Decision, ReviewCase, Ruling, Values
+from agent_host.constrained.plain_json import plain_copy
 from agent_host.constrained.recording import Call
 from agent_host.constrained.reviewing import Reviewed, ask_reviewer, review_reason, ruled, unreviewed, waiting
 from agent_host.constrained.schema import value_fault
@@ -90,7 +90,7 @@ def _checked(spec: RuntimeAISpec, values: Values, options: CallOptions) -> Call:
         )
     if options.call_id is not None and not _CALL_ID.fullmatch(options.call_id):
         raise CallError("call_id must be c_ and a ULID, as agent_host.identifiers.new_call_id makes them.")
-    asked = copy.deepcopy(dict(values))  # what is committed to is what was asked, whatever the caller changes meanwhile
+    asked = {name: plain_copy(value) for name, value in values.items()}  # whatever the caller changes meanwhile
     return Call(spec, identity, options.call_id or new_call_id(), options.turn_id, asked, options.kind)
 
 
@@ -133,10 +133,12 @@ async def _decide(call: Call, values: Values, options: CallOptions) -> tuple[Ans
     if (reason := review_reason(spec, answer)) is None:
         return answer, unreviewed(spec, answer)
     case = ReviewCase(call.call_id, spec, values, answer.output, reason)
-    ruling = await ask_reviewer(options.reviewer, case, deadline) if options.reviewer else None
-    if ruling is not None:
-        return answer, ruled(spec, case, ruling)
-    return answer, waiting(spec, answer, reason, queued=_queued(case, options))
+    if options.reviewer is not None:
+        ruling = await ask_reviewer(options.reviewer, case, deadline)
+        if isinstance(ruling, Ruling):
+            return answer, ruled(case, ruling)
+        case = replace(case, reason=f"{reason} {ruling}")
+    return answer, waiting(spec, answer, case.reason, queued=_queued(case, options))
 
 
 def _queued(case: ReviewCase, options: CallOptions) -> bool:

@@ -36,7 +36,10 @@ class ReviewCase:
 
 @dataclass(frozen=True)
 class Ruling:
-    """A reviewer's answer; `output` goes with `amended`, and must satisfy the spec's output_schema."""
+    """A reviewer's answer; `output` goes with `amended`, and must satisfy the spec's output_schema.
+
+    `reviewer` is a name of at most 200 printable characters: a later verdict's is signed into the ledger.
+    """
 
     verdict: Verdict
     reviewer: str
@@ -44,7 +47,8 @@ class Ruling:
     comment: str = ""
 
 
-Reviewer: TypeAlias = Callable[[ReviewCase], Awaitable[Ruling]]
+Reviewer: TypeAlias = Callable[[ReviewCase], Awaitable[Ruling | None]]
+"""Rules on a case, or leaves it to the queue with None. He gets a case of his own, which he may change."""
 
 
 class SpecRegistry(Protocol):

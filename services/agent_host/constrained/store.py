@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any, Final, Literal, TypeAlias
 from agent_host.constrained.loading import spec_from_json
 from agent_host.constrained.options import Decision, ReviewCase
 from agent_host.constrained.spec import RuntimeAISpec
-from agent_host.private_store import open_private
+from agent_host.errors import SpecError
+from agent_host.private_store import Column, open_private
 from agent_host.providers.protocol import Identity, JsonValue
 from agent_host.receipts.commitments import Opening, canonical_bytes
 from agent_host.receipts.drafts import DecisionDraft, Verdict
@@ -40,6 +40,15 @@ CREATE TABLE IF NOT EXISTS reviews (
     ruling TEXT
 );
 """
+_ADDED: Final[tuple[Column, ...]] = (
+    ("reviews", "output", "TEXT"),
+    ("reviews", "refused", "TEXT"),
+    ("reviews", "entry_id", "INTEGER"),
+)
+_REVIEW: Final = (
+    "SELECT call_id, spec_hash, input, proposal, reason, queued_at_ms, state, verdict, ruling, output, refused,"
+    " entry_id FROM reviews"
+)
 
 
 @dataclass(frozen=True)
@@ -57,13 +66,23 @@ class KeptCall:
 
 @dataclass(frozen=True)
 class OpenReview:
-    """A case in the queue. `ruling` is the L6 draft of a verdict that was given and is not on the ledger yet."""
+    """A case in the queue. `case` is None when this build cannot read what was kept of it, and `problem` says why.
 
-    case: ReviewCase
+    `ruling` is the L6 draft of the newest verdict, `output` what an amending one put in the model's place, `entry_id`
+    its entry once it is `recorded`. A verdict that the writer refused leaves the case waiting, with the reason in
+    `refused`.
+    """
+
+    call_id: str
+    case: ReviewCase | None
     queued_at_ms: int
     state: ReviewState
-    verdict: Verdict | None
-    ruling: Mapping[str, Any] | None
+    verdict: Verdict | None = None
+    ruling: Mapping[str, Any] | None = None
+    output: JsonValue = None
+    refused: str | None = None
+    entry_id: int | None = None
+    problem: str = ""
 
 
 class CallStore:
@@ -75,7 +94,7 @@ class CallStore:
         Raises:
             ConfigurationError: it is no database, or cannot be opened.
         """
-        self._connection = open_private(path, _SCHEMA)
+        self._connection = open_private(path, _SCHEMA, _ADDED)
         self._kept: set[str] = set()
 
     def keep_spec(self, spec: RuntimeAISpec) -> None:
@@ -136,36 +155,53 @@ class CallStore:
     def reviews(self, *states: ReviewState) -> list[OpenReview]:
         """Returns the cases in any of these states, oldest first."""
         rows = self._connection.execute(
-            "SELECT call_id, spec_hash, input, proposal, reason, queued_at_ms, state, verdict, ruling FROM reviews"
-            " WHERE state IN (SELECT value FROM json_each(?)) ORDER BY queued_at_ms, call_id",
+            f"{_REVIEW} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY queued_at_ms, call_id",  # noqa: S608
             (json.dumps(states),),
         ).fetchall()
         return [self._review(row) for row in rows]
 
     def review(self, call_id: str) -> OpenReview | None:
         """Returns the case of a call, None when none was queued."""
-        found = (one for one in self.reviews("waiting", "ruled", "recorded") if one.case.call_id == call_id)
-        return next(found, None)
+        row = self._connection.execute(f"{_REVIEW} WHERE call_id = ?", (call_id,)).fetchone()
+        return None if row is None else self._review(row)
 
-    def rule(self, call_id: str, verdict: Verdict, ruling: Mapping[str, Any]) -> bool:
+    def rule(self, call_id: str, verdict: Verdict, ruling: Mapping[str, Any], output: JsonValue = None) -> bool:
         """Keeps a verdict and its L6 draft; returns whether it is the first: a later one changes nothing."""
         return self._write(
-            "UPDATE reviews SET state = 'ruled', verdict = ?, ruling = ? WHERE call_id = ? AND state = 'waiting'",
+            "UPDATE reviews SET state = 'ruled', verdict = ?, ruling = ?, output = ?, refused = NULL"
+            " WHERE call_id = ? AND state = 'waiting'",
             verdict,
             json.dumps(ruling),
+            json.dumps(output),
             call_id,
         )
 
-    def recorded(self, call_id: str) -> None:
+    def recorded(self, call_id: str, entry_id: int) -> None:
         """Marks a verdict as being on the ledger."""
-        self._write("UPDATE reviews SET state = 'recorded' WHERE call_id = ? AND state = 'ruled'", call_id)
+        self._write(
+            "UPDATE reviews SET state = 'recorded', entry_id = ? WHERE call_id = ? AND state = 'ruled'",
+            entry_id,
+            call_id,
+        )
+
+    def refused(self, call_id: str, reason: str) -> None:
+        """Puts a case whose verdict the writer refused back before whoever reviews, with the reason."""
+        self._write(
+            "UPDATE reviews SET state = 'waiting', verdict = NULL, output = NULL, refused = ?"
+            " WHERE call_id = ? AND state = 'ruled'",
+            reason,
+            call_id,
+        )
 
     def forget(self, call_id: str) -> int:
         """Erases what was kept of one call, an open case included; returns how many rows that were.
 
         A verdict that is not on the ledger yet stays until it is, without what it was about: commitments alone.
         """
-        blank = "UPDATE reviews SET input = '{}', proposal = 'null', reason = '' WHERE call_id = ? AND state = 'ruled'"
+        blank = (
+            "UPDATE reviews SET input = '{}', proposal = 'null', reason = '', output = NULL"
+            " WHERE call_id = ? AND state = 'ruled'"
+        )
         with self._connection:
             erased = self._connection.execute("DELETE FROM calls WHERE call_id = ?", (call_id,)).rowcount
             for statement in ("DELETE FROM reviews WHERE call_id = ? AND state != 'ruled'", blank):
@@ -182,12 +218,41 @@ class CallStore:
             return self._connection.execute(statement, values).rowcount > 0
 
     def _review(self, row: tuple[Any, ...]) -> OpenReview:
-        call_id, spec_hash, values, proposal, reason, queued_at_ms, state, verdict, ruling = row
-        spec = self.spec(spec_hash)
-        if spec is None:
-            raise sqlite3.IntegrityError(f"the spec of {call_id} is missing")
-        case = ReviewCase(call_id, spec, json.loads(values), json.loads(proposal), reason)
-        return OpenReview(case, queued_at_ms, state, verdict, json.loads(ruling) if ruling else None)
+        (
+            call_id,
+            spec_hash,
+            values,
+            proposal,
+            reason,
+            queued_at_ms,
+            state,
+            verdict,
+            ruling,
+            output,
+            refused,
+            entry_id,
+        ) = row
+        case, problem = None, ""
+        try:
+            spec = self.spec(spec_hash)
+            if spec is not None:
+                case = ReviewCase(call_id, spec, json.loads(values), json.loads(proposal), reason)
+            else:
+                problem = f"the spec {spec_hash} is not kept"
+        except (SpecError, ValueError) as error:  # another build's: one such row must not hide the others
+            problem = str(error)
+        return OpenReview(
+            call_id,
+            case,
+            queued_at_ms,
+            state,
+            verdict,
+            json.loads(ruling) if ruling else None,
+            json.loads(output) if output else None,
+            refused,
+            entry_id,
+            problem,
+        )
 
 
 def asked_hash(spec: RuntimeAISpec, values: Mapping[str, JsonValue]) -> str:

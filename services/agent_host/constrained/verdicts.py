@@ -6,15 +6,15 @@ in the store and is recorded by the next `record_verdicts`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from agent_host.constrained.options import Ruling
-from agent_host.constrained.reviewing import ruling_fault
+from agent_host.constrained.plain_json import plain_copy
+from agent_host.constrained.reviewing import ruling_fault, words_fault
 from agent_host.constrained.store import CallStore, OpenReview
-from agent_host.errors import UsageError, WriterUnavailableError
+from agent_host.errors import ReceiptRefusedError, UsageError, WriterUnavailableError
 from agent_host.identifiers import new_review_id
 from agent_host.providers.protocol import JsonValue
 from agent_host.receipts.commitments import SCHEME, Opening, commit
@@ -43,6 +43,10 @@ class KeepsOpenings(Protocol):
         """Keeps them."""
         ...
 
+    def forget(self, owner_id: str) -> int:
+        """Deletes those of a verdict that came to nothing."""
+        ...
+
 
 @dataclass(frozen=True)
 class Recorded:
@@ -62,31 +66,50 @@ def rule(store: CallStore, openings: KeepsOpenings, call_id: str, ruling: Ruling
     if found is None or found.state != "waiting":
         done = "was ruled on already" if found else "is not in the review queue"
         raise UsageError(f"The call {call_id[:40]!r} {done}; `agent-host review list` shows what waits.")
-    if fault := ruling_fault(found.case.spec, found.case.proposal, ruling):
+    if fault := _fault(found, ruling):
         raise UsageError(fault)
+    if found.ruling is not None:  # a verdict that the writer refused: its openings open nothing
+        openings.forget(str(found.ruling["reviewId"]))
+    ruling = replace(ruling, output=plain_copy(ruling.output) if ruling.verdict == "amended" else None)
     draft, proofs = _verdict_draft(call_id, ruling)
     openings.keep(*proofs)
-    if not store.rule(call_id, ruling.verdict, draft):
+    if not store.rule(call_id, ruling.verdict, draft, ruling.output):
         raise UsageError(f"The call {call_id} was ruled on just now by somebody else; that verdict stands.")
     return found
+
+
+def _fault(found: OpenReview, ruling: Ruling) -> str | None:
+    if found.case is not None:
+        return ruling_fault(found.case, ruling)
+    if ruling.verdict == "rejected":
+        return words_fault(ruling)
+    return (
+        f"What was asked cannot be read any more ({found.problem}); reject it, or `agent-host forget {found.call_id}`."
+    )
 
 
 async def record_verdicts(store: CallStore, ledger: ReviewLedger) -> Sequence[Recorded]:
     """Records every verdict that is kept and not on the ledger yet, oldest first; returns what was recorded.
 
-    One whose decision is not on the ledger yet is left for a later run.
+    One whose decision is not on the ledger yet is left for a later run. One that the writer refuses stops no other: its
+    case waits again, with the writer's reason.
 
     Raises:
-        WriterUnavailableError, ReceiptRefusedError: the writer did not take one; those before it are recorded.
+        WriterUnavailableError: the writer went away; what came before is recorded.
     """
     done = []
     for open_review in store.reviews("ruled"):
-        call_id = open_review.case.call_id
-        if open_review.ruling is None or (decision := await ledger.decision(call_id)) is None:
+        call_id = open_review.call_id
+        try:
+            if open_review.ruling is None or (decision := await ledger.decision(call_id)) is None:
+                continue
+            named = {"decisionId": decision.id, "decisionHash": decision.hash}
+            entry = await ledger.append(REVIEWS, {**open_review.ruling, **named})
+        except (ReceiptRefusedError, UnicodeEncodeError) as error:  # the second: kept by a build that took any name
+            store.refused(call_id, str(error))
             continue
-        named = {"decisionId": decision.id, "decisionHash": decision.hash}
-        done.append(Recorded(call_id, await ledger.append(REVIEWS, {**open_review.ruling, **named})))
-        store.recorded(call_id)
+        store.recorded(call_id, entry.id)
+        done.append(Recorded(call_id, entry))
     return done
 
 
@@ -117,16 +140,17 @@ def _verdict_draft(call_id: str, ruling: Ruling) -> tuple[dict[str, JsonValue], 
 
 
 def case_document(review: OpenReview) -> dict[str, JsonValue]:
-    """Returns a case as plain JSON, for a screen or a script. Pure."""
+    """Returns a case as plain JSON, for a screen or a script; what cannot be read is null. Pure."""
     case = review.case
     return {
-        "call_id": case.call_id,
-        "spec_id": case.spec.spec_id,
-        "reason": case.reason,
+        "call_id": review.call_id,
+        "spec_id": case.spec.spec_id if case else None,
+        "reason": case.reason if case else f"What was asked cannot be read any more: {review.problem}",
         "queued_at_ms": review.queued_at_ms,
         "state": review.state,
         "verdict": review.verdict,
-        "input": json.loads(json.dumps(dict(case.input), default=dict)),
-        "proposal": case.proposal,
-        "default": case.spec.deterministic_default,
+        "refused": review.refused,
+        "input": plain_copy(case.input) if case else None,
+        "proposal": case.proposal if case else None,
+        "default": case.spec.deterministic_default if case else None,
     }

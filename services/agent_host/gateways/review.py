@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from agent_host.app import CallDesk, open_desk
@@ -29,9 +30,8 @@ async def list_reviews(settings: Settings, environ: Mapping[str, str], *, as_jso
     async with AsyncExitStack() as resources:
         store = open_desk(settings, environ, resources).store
         cases, unrecorded = store.reviews("waiting"), store.reviews("ruled")
-    documents = [case_document(case) for case in cases] if as_json else []
     if as_json:
-        sys.stdout.write(json.dumps(documents, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps([case_document(case) for case in cases], ensure_ascii=False) + "\n")
     else:
         sys.stdout.write(printable(_cases_text(cases)) + "\n")
     if unrecorded:
@@ -40,31 +40,42 @@ async def list_reviews(settings: Settings, environ: Mapping[str, str], *, as_jso
 
 
 async def give_verdict(settings: Settings, environ: Mapping[str, str], call_id: str, ruling: Ruling) -> int:
+    """Keeps a verdict and records it, with any that waited for the writer; returns 1 when the writer refused it.
+
+    Raises:
+        UsageError: there is no such open case, or the ruling cannot stand.
+    """
+    given = await ruled_text(settings, environ, call_id, ruling)
+    sys.stdout.write(printable(given.text) + "\n")
+    return 0 if given.stands else 1
+
+
+@dataclass(frozen=True)
+class Given:
+    """What became of a verdict, as lines; it stands unless the writer refused it."""
+
+    text: str
+    stands: bool
+
+
+async def ruled_text(settings: Settings, environ: Mapping[str, str], call_id: str, ruling: Ruling) -> Given:
     """Keeps a verdict and records it, with any that waited for the writer.
 
     Raises:
         UsageError: there is no such open case, or the ruling cannot stand.
-        ReceiptRefusedError: the writer refused the verdict.
-    """
-    sys.stdout.write(printable(await ruled_text(settings, environ, call_id, ruling)) + "\n")
-    return 0
-
-
-async def ruled_text(settings: Settings, environ: Mapping[str, str], call_id: str, ruling: Ruling) -> str:
-    """Keeps a verdict and records it, with any that waited for the writer; returns what became of them, as lines.
-
-    Raises:
-        UsageError: there is no such open case, or the ruling cannot stand.
-        ReceiptRefusedError: the writer refused the verdict.
     """
     async with AsyncExitStack() as resources:
         desk = open_desk(settings, environ, resources)
         rule(desk.store, desk.openings, call_id, ruling)
         done, why_later = await _record(desk)
-    lines = [f"{call_id}: {ruling.verdict}.", *(f"review {one.entry.id} signed, of {one.call_id}" for one in done)]
+        after = desk.store.review(call_id)
+    signed = [f"review {one.entry.id} signed, of {one.call_id}" for one in done]
+    if after is not None and after.refused:
+        return Given("\n".join([f"{call_id}: still open. {after.refused}", *signed]), stands=False)
+    lines = [f"{call_id}: {ruling.verdict}.", *signed]
     if all(one.call_id != call_id for one in done):
         lines.append(why_later or "Its decision is not signed yet; the next verdict records this one too.")
-    return "\n".join(lines)
+    return Given("\n".join(lines), stands=True)
 
 
 async def reviews_text(settings: Settings, environ: Mapping[str, str]) -> str:
@@ -87,7 +98,7 @@ def waiting_calls(settings: Settings) -> list[tuple[str, str]]:
     if not path.exists():
         return []
     with closing(CallStore(path)) as store:
-        return [(one.case.call_id, one.case.spec.spec_id) for one in store.reviews("waiting")]
+        return [(one.call_id, _spec_id(one)) for one in store.reviews("waiting")]
 
 
 def amended_output(text: str) -> JsonValue:
@@ -125,7 +136,13 @@ def _cases_text(cases: Sequence[OpenReview]) -> str:
 
 def _text(case: OpenReview, document: Mapping[str, JsonValue]) -> str:
     when = datetime.fromtimestamp(case.queued_at_ms / 1000, tz=UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    lines = [f"{case.case.call_id}  {case.case.spec.spec_id}  {when}", f"  why       {case.case.reason}"]
+    lines = [f"{case.call_id}  {_spec_id(case)}  {when}", f"  why       {document['reason']}"]
+    if case.refused:
+        lines.append(f"  refused   {case.refused}")
     for name, member in (("asked", "input"), ("proposed", "proposal"), ("meanwhile", "default")):
         lines.append(f"  {name:9} {json.dumps(document[member], ensure_ascii=False)}")
     return "\n".join(lines)
+
+
+def _spec_id(case: OpenReview) -> str:
+    return case.case.spec.spec_id if case.case else "unreadable"

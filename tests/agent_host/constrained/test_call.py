@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import get_args
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Any, get_args
 
 import pytest
 
 from agent_host.constrained import RuntimeAISpec, run_constrained_ai
+from agent_host.constrained.options import Values
 from agent_host.errors import CallError, NoDecisionError, ProviderRefusedError, ProviderUnavailableError
 from agent_host.identifiers import new_call_id
 from agent_host.providers.protocol import Identity, JsonValue, ModelReply, ModelRequest, Text, Usage
@@ -201,6 +204,44 @@ async def test_code_can_answer_in_a_models_place_and_is_checked_like_one(desk: D
 
     assert [one.exit_state for one in (good, bad, broken)] == ["ok", "fallback_schema", "fallback_provider"]
     assert [draft.identity.model for draft in desk.writer.decisions] == ["mood-rules"] * 3
+
+
+@pytest.mark.parametrize("said", [{1: 2}, {"mood": "glad", 2: ""}, object(), float("nan"), (1, 2), None])
+async def test_whatever_code_returns_is_a_decision_and_an_entry(desk: Desk, said: Any) -> None:
+    coded = spec(model_identity=Identity("offline", "mood-rules", "1"))
+    decision = await run_constrained_ai(coded, MESSAGE, desk.options(None, code=lambda _: said))
+    assert (decision.output, decision.exit_state) == (DEFAULT, "fallback_schema")
+    assert desk.entry.call_id == decision.call_id
+
+
+@pytest.mark.parametrize("values", [{1: "x"}, [], None, "abc", {"message": "x", "lines": 2**60}])
+async def test_whatever_is_no_input_is_the_callers_error(desk: Desk, values: Any) -> None:
+    with pytest.raises(CallError, match="does not satisfy the input_schema of mood-reader"):
+        await run_constrained_ai(spec(), values, desk.saying(GOOD))
+    assert desk.writer.decisions == []
+
+
+async def test_what_only_looks_like_json_is_taken_as_the_json_that_it_is(desk: Desk) -> None:
+    class Number(IntEnum):
+        THREE = 3
+
+    values: Values = MappingProxyType({"message": "x", "lines": Number.THREE})
+    decision = await run_constrained_ai(spec(), values, desk.saying(GOOD, call_id=new_call_id()))
+    asked = desk.openings.find(decision.call_id, "inputHash")
+    assert asked is not None
+    assert asked.value == b'{"lines":3,"message":"x"}'
+
+
+async def test_code_that_changes_its_input_changes_no_commitment(desk: Desk) -> None:
+    def change(values: Values) -> JsonValue:
+        values["message"] = "changed"  # type: ignore[index]  # careless code
+        return {"mood": "sad", "note": ""}
+
+    coded = spec(model_identity=Identity("offline", "mood-rules", "1"))
+    decision = await run_constrained_ai(coded, MESSAGE, desk.options(None, code=change))
+    asked = desk.openings.find(decision.call_id, "inputHash")
+    assert asked is not None
+    assert json.loads(asked.value) == MESSAGE
 
 
 async def test_what_is_done_with_a_decision_changes_neither_the_spec_nor_the_next_one(desk: Desk) -> None:

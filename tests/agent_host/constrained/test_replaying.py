@@ -137,6 +137,7 @@ def test_a_verdict_that_waits_outlives_what_it_was_about(desk: Desk) -> None:
     desk.store.rule("c_1", "rejected", {"reviewId": "r_1"})
     assert desk.store.forget("c_1") == 1
     (kept,) = desk.store.reviews("ruled")
+    assert kept.case is not None
     assert (dict(kept.case.input), kept.ruling) == ({}, {"reviewId": "r_1"})
 
 

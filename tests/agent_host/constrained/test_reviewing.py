@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import pytest_asyncio
@@ -21,6 +21,7 @@ from agent_host.errors import NoDecisionError, ProviderUnavailableError, UsageEr
 from agent_host.providers.protocol import JsonValue
 from agent_host.receipts.client import REVIEWS, ReceiptClient
 from agent_host.receipts.commitments import digest_of
+from agent_host.receipts.drafts import Verdict
 from agent_host.receipts.log import ReceiptLog
 from agent_host.receipts.spool import Spool
 from tests.agent_host.constrained.parts import (
@@ -89,11 +90,50 @@ async def test_a_gate_that_is_always_closed_asks_about_every_output(desk: Desk) 
     assert [case.reason for case in asked] == ["Every decision under this spec is reviewed."]
 
 
-async def test_no_amendment_gets_past_the_schema(desk: Desk) -> None:
-    reviewer, _ = ruling("amended", {"mood": "furious"})
-    decision = await decided(desk, reviewer=reviewer)
-    assert (decision.output, decision.exit_state) == (SURE_DEFAULT, "rejected_by_reviewer")
-    assert "amended output does not satisfy" in decision.reason
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (Ruling("amended", "Ana", {"mood": "furious"}), "The amended output does not satisfy the output_schema of"),
+        (Ruling(cast("Verdict", "aproved"), "Ana"), "A verdict is one of approved, rejected, amended."),
+        ("approved", "A reviewer gives a Ruling, and this one gave a str."),
+        (Ruling("approved", ""), "A reviewer has a name of 1 to 200 printable characters"),
+        (Ruling("approved", "ev\x1b[31mil\nx"), "printable characters"),
+        (Ruling("approved", "b\udcff"), "printable characters"),
+        (Ruling("approved", "x" * 201), "printable characters"),
+        (None, "The reviewer left it to the queue."),
+    ],
+)
+async def test_what_is_no_ruling_lets_nothing_through_and_leaves_the_case_to_the_queue(
+    desk: Desk, given: Any, why: str
+) -> None:
+    async def review(_: ReviewCase) -> Any:
+        return given
+
+    decision = await decided(desk, reviewer=review)
+    assert (decision.output, decision.exit_state, decision.verdict) == (SURE_DEFAULT, "failed_closed", None)
+    assert why in decision.reason
+    assert (decision.awaits_review, desk.entry.reviewer_verdict) == (True, None)  # he never gave that verdict
+
+
+async def test_what_a_reviewer_changes_in_his_case_changes_no_output_and_no_commitment(desk: Desk) -> None:
+    async def review(case: ReviewCase) -> Ruling:
+        case.proposal["mood"] = "evil"  # type: ignore[index]  # a careless reviewer
+        case.input["message"] = "changed"  # type: ignore[index]
+        case.spec.output_schema["properties"]["mood"]["enum"].append("evil")  # type: ignore[index,union-attr,call-overload]
+        return Ruling("approved", "Ana")
+
+    decision = await decided(desk, reviewer=review)
+    assert (decision.exit_state, decision.output) == ("ok", json.loads(UNSURE))
+    asked = desk.openings.find(decision.call_id, "inputHash")
+    assert asked is not None
+    assert json.loads(asked.value) == MESSAGE
+
+
+async def test_an_amended_output_is_no_longer_its_reviewers(desk: Desk) -> None:
+    mine: dict[str, JsonValue] = {"mood": "sad", "note": "", "confidence": 9900}
+    decision = await decided(desk, reviewer=ruling("amended", mine)[0])
+    mine["mood"] = "evil"
+    assert decision.output == AMENDED
 
 
 async def test_without_a_reviewer_the_case_is_queued_and_the_default_stands_meanwhile(desk: Desk) -> None:
@@ -102,7 +142,8 @@ async def test_without_a_reviewer_the_case_is_queued_and_the_default_stands_mean
     assert (decision.output, decision.exit_state) == (SURE_DEFAULT, "failed_closed")
     assert (decision.awaits_review, desk.entry.reviewer_verdict) == (True, None)
     (waiting,) = Desk(desk.folder).store.reviews("waiting")  # another process sees it
-    assert (waiting.case.call_id, waiting.case.proposal) == (decision.call_id, json.loads(UNSURE))
+    assert waiting.case is not None
+    assert (waiting.call_id, waiting.case.proposal) == (decision.call_id, json.loads(UNSURE))
     assert waiting.case.spec == sure_spec()
 
 
@@ -112,7 +153,8 @@ async def test_a_reviewer_who_is_late_is_not_waited_for() -> None:
         raise AssertionError
 
     case = ReviewCase("c_1", sure_spec(), MESSAGE, json.loads(UNSURE), "why")
-    assert await ask_reviewer(late, case, asyncio.get_running_loop().time()) is None
+    said = await ask_reviewer(late, case, asyncio.get_running_loop().time())
+    assert said == "The reviewer did not answer in time."
 
 
 async def test_a_reviewer_who_fails_leaves_the_case_to_the_queue(desk: Desk) -> None:

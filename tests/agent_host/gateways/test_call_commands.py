@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,13 +23,13 @@ from agent_host.gateways.decide import decide
 from agent_host.gateways.openings import forget, reveal
 from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.gateways.replay import replay_call
-from agent_host.gateways.review import give_verdict, list_reviews, ruling_of
+from agent_host.gateways.review import give_verdict, list_reviews, ruling_of, waiting_calls
 from agent_host.gateways.watch import watch_chain
 from agent_host.providers.protocol import Identity, JsonValue
 from service_runtime.settings import Settings, load_settings
 from tests.agent_host.constrained.parts import MESSAGE, spec, sure_spec
 from tests.agent_host.gateways.talking import EchoHost, Typed
-from tests.receipt_writer.parts import running, verified
+from tests.receipt_writer.parts import running, ulid, verified
 
 UNSURE: JsonValue = {"mood": "glad", "note": "", "confidence": 10}
 BETTER = '{"mood": "sad", "note": "", "confidence": 9000}'
@@ -161,8 +162,68 @@ async def test_a_verdict_that_cannot_stand_is_refused_with_what_to_do(place: Pla
         ruling_of("amended", "ana", "sad", "")
     with pytest.raises(UsageError, match="does not satisfy the output_schema of mood-reader"):
         await give_verdict(place.settings, place.environ, decision.call_id, ruling_of("amended", "ana", "{}", ""))
+    for name in ("", "x" * 5000, "ev\x1b[31mil\nx", "b\udcff"):
+        with pytest.raises(UsageError, match="A reviewer has a name of 1 to 200 printable characters"):
+            await give_verdict(place.settings, place.environ, decision.call_id, ruling_of("rejected", name, None, ""))
+    with pytest.raises(UsageError, match="A comment is text"):
+        await give_verdict(
+            place.settings, place.environ, decision.call_id, ruling_of("rejected", "ana", None, "c\udcff")
+        )
     with pytest.raises(UsageError, match="is not in the review queue"):
         await give_verdict(place.settings, place.environ, "c_none", ruling_of("approved", "ana", None, ""))
+
+
+def keep_poison(place: Place, call_id: str, reviewer: str) -> None:
+    """Keeps a verdict that no ledger takes, as builds before this one did."""
+    ruling: dict[str, JsonValue] = {
+        "productId": "prometheus-agent",
+        "reviewId": ulid("r_", 1),
+        "callId": call_id,
+        "reviewer": reviewer,
+    }
+    ruling |= {"verdict": "rejected", "outputHash": None, "commentHash": None, "commitment": "hmac-sha256"}
+    with closing(sqlite3.connect(place.settings.home.path / "host" / "calls.db")) as other, other:
+        other.execute(
+            "UPDATE reviews SET state = 'ruled', verdict = 'rejected', ruling = ? WHERE call_id = ?",
+            (json.dumps(ruling), call_id),
+        )
+
+
+@pytest.mark.parametrize("reviewer", ["x" * 5000, "b\udcff"])
+async def test_a_verdict_that_the_writer_refuses_stops_no_other_and_can_be_given_again(
+    place: Place, reviewer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = [(await place.decide()).call_id for _ in range(2)]
+    keep_poison(place, first, reviewer)
+    assert await give_verdict(place.settings, place.environ, second, ruling_of("rejected", "bob", None, "")) == 0
+    assert capsys.readouterr().out == f"{second}: rejected.\nreview 1 signed, of {second}\n"
+
+    await list_reviews(place.settings, place.environ, as_json=False)
+    listed = capsys.readouterr()
+    assert (listed.out.startswith(first), "\n  refused   " in listed.out, listed.err) == (True, True, "")
+    assert await give_verdict(place.settings, place.environ, first, ruling_of("rejected", "bob", None, "")) == 0
+    assert [entry.fields["callId"] for entry in verified(place.ledger, "L6")] == [second, first]
+
+
+async def test_a_case_that_cannot_be_read_hides_no_other_and_can_be_rejected_or_forgotten(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost, gone, good = [(await place.decide()).call_id for _ in range(3)]
+    with closing(sqlite3.connect(place.settings.home.path / "host" / "calls.db")) as other, other:
+        other.execute("INSERT INTO specs VALUES ('0', '{\"spec_id\": 1}')")
+        other.execute("UPDATE reviews SET spec_hash = '0' WHERE call_id = ?", (lost,))
+        other.execute("UPDATE reviews SET input = '{' WHERE call_id = ?", (gone,))
+
+    await list_reviews(place.settings, place.environ, as_json=True)
+    assert [case["spec_id"] for case in json.loads(capsys.readouterr().out)] == [None, None, "mood-reader"]
+    assert [spec_id for _, spec_id in waiting_calls(place.settings)] == ["unreadable", "unreadable", "mood-reader"]
+    with pytest.raises(UsageError, match=r"cannot be read any more .*; reject it, or `agent-host forget"):
+        await give_verdict(place.settings, place.environ, lost, ruling_of("approved", "bob", None, ""))
+    assert await give_verdict(place.settings, place.environ, lost, ruling_of("rejected", "bob", None, "")) == 0
+    assert await give_verdict(place.settings, place.environ, good, ruling_of("approved", "bob", None, "")) == 0
+    assert await forget(place.settings, place.environ, gone) == 0
+    with pytest.raises(UsageError, match="There is nothing of ''"):
+        await forget(place.settings, place.environ, "")
 
 
 async def test_a_watch_needs_a_chain_and_somebody_to_trust(place: Place) -> None:

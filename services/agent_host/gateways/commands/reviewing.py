@@ -28,7 +28,7 @@ async def review(desk: Desk, told: str) -> Answer:
         raise UsageError("Type /review for what waits, or accept, reject or amend and the id of a call (c_…).")
     output, comment = (rest, "") if verdict == "amended" else (None, rest)
     ruling = ruling_of(verdict, _REVIEWER, output, comment)
-    return Answer(await ruled_text(desk.settings, desk.environ, call_id, ruling))
+    return Answer((await ruled_text(desk.settings, desk.environ, call_id, ruling)).text)
 
 
 def review_choices(desk: Desk, _: str) -> list[Choice]:
