@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Protocol
 
+from agent_host.calling import call_tool
 from agent_host.errors import ProviderError
-from agent_host.mcp_clients.protocol import ToolBox, ToolOutcome
+from agent_host.mcp_clients.protocol import ToolBox
 from agent_host.providers.protocol import Message, ModelReply, ModelRequest, StopReason, Text, ToolResult, ToolUse
 from agent_host.tool_note import NoteFilter, without_notes
-from agent_host.tracing.events import CallKind, Emit, Notice, PermissionDecided, ReplyDelta, ToolCalled, ToolStarted
+from agent_host.tracing.events import CallKind, Emit, Notice, ReplyDelta
 from agent_host.trim import trimmed
 
 LIMIT_NOTE = "You have used every step of this turn. Answer now, in words, from what you know."
@@ -28,7 +30,11 @@ SILENCES: Mapping[StopReason, str] = {
     "max_tokens": "The model used up its output limit without a word; raise PROMETHEUS_MAX_TOKENS or ask for less.",
     "context_full": "The conversation no longer fits the model; start a new one.",
 }
-CANCELLED_CALL = "Cancelled while it ran; the server may have carried it out."
+BREAKS: Mapping[StopReason, str] = {
+    "refusal": "The reply breaks off: the model declined to go on.",
+    "max_tokens": "The reply was cut off at its output limit; raise PROMETHEUS_MAX_TOKENS or ask for less.",
+    "context_full": "The reply breaks off: the conversation no longer fits the model; start a new one.",
+}
 LIMIT_MESSAGE = "I stopped: this turn used all its steps before I had an answer. Ask again in smaller parts."
 
 
@@ -68,12 +74,12 @@ async def run_loop(
         if answer.stop_reason == "pause":
             continue  # the provider wants its own words back and goes on from there
         if not answer.tool_uses:
-            return _in_words(answer, added)
+            return _in_words(answer, added, emit)
         read_only = frozenset(tool.name for tool in request.tools if tool.read_only)
         results = [
             result
             for batch in _batches(answer.tool_uses, read_only)
-            for result in await _run_batch(tools, batch, emit, turn_id)
+            for result in await _run_batch(tools, batch, read_only, emit, turn_id)
         ]
         added.append(Message("user", tuple(results)))
     text = await _final_answer(model, _with(request, added), emit)
@@ -95,12 +101,20 @@ async def _ask(model: Model, request: ModelRequest, kind: CallKind, emit: Emit) 
     return replace(answer, blocks=tuple(blocks))
 
 
-def _in_words(answer: ModelReply, added: list[Message]) -> Reply:
+def _in_words(answer: ModelReply, added: list[Message], emit: Emit) -> Reply:
     """Returns the model's last answer; one without a word gets a sentence that says why there is none."""
-    if answer.text.strip():
-        return Reply(answer.text, tuple(added), limit_reached=False)
-    text = SILENCES.get(answer.stop_reason, EMPTY_MESSAGE)
-    return Reply(text, (*added[:-1], Message("assistant", (Text(text),))), limit_reached=False)
+    text = _words(answer, SILENCES.get(answer.stop_reason, EMPTY_MESSAGE), emit)
+    last = added[-1] if text == answer.text else Message("assistant", (Text(text),))
+    return Reply(text, (*added[:-1], last), limit_reached=False)
+
+
+def _words(answer: ModelReply, otherwise: str, emit: Emit) -> str:
+    """Returns what an answer says, else `otherwise`; that words break off is told, as they do not show it."""
+    if not answer.text.strip():
+        return otherwise
+    if answer.stop_reason in BREAKS:
+        emit(Notice(BREAKS[answer.stop_reason]))
+    return answer.text
 
 
 def _batches(uses: Sequence[ToolUse], read_only: frozenset[str]) -> Iterator[tuple[ToolUse, ...]]:
@@ -112,39 +126,25 @@ def _batches(uses: Sequence[ToolUse], read_only: frozenset[str]) -> Iterator[tup
             yield from ((use,) for use in row)
 
 
-async def _run_batch(tools: ToolBox, batch: Sequence[ToolUse], emit: Emit, turn_id: str) -> tuple[ToolResult, ...]:
+async def _run_batch(
+    tools: ToolBox, batch: Sequence[ToolUse], read_only: frozenset[str], emit: Emit, turn_id: str
+) -> tuple[ToolResult, ...]:
     """Runs calls at the same time; cancelling cancels each, and waits until each is emitted."""
+
+    async def answered(use: ToolUse) -> ToolResult:
+        outcome = await call_tool(tools, use, emit, turn_id, read_only=use.name in read_only)
+        return ToolResult(use.id, outcome.content, outcome.is_error)
+
     if len(batch) == 1:
-        return (await _run_tool(tools, batch[0], emit, turn_id),)
+        return (await answered(batch[0]),)
     async with asyncio.TaskGroup() as group:
-        running = [group.create_task(_run_tool(tools, use, emit, turn_id)) for use in batch]
+        running = [group.create_task(answered(use)) for use in batch]
     return tuple(task.result() for task in running)
-
-
-async def _run_tool(tools: ToolBox, use: ToolUse, emit: Emit, turn_id: str) -> ToolResult:
-    """Runs one tool call, unless its request is faulty; a cancelled one says that it may have been carried out."""
-    emit(ToolStarted(use.name))
-    outcome = ToolOutcome("", use.name, use.fault or "", None, is_error=True, duration_ms=0)
-    try:
-        if use.fault is None:
-            outcome = await tools.call(use.name, use.arguments, {"turn_id": turn_id})
-    except asyncio.CancelledError:
-        unknown = ToolOutcome("", use.name, CANCELLED_CALL, None, is_error=True, duration_ms=0)
-        emit(ToolCalled(use.id, use.name, use.arguments, unknown))
-        raise
-    if outcome.permission is not None:
-        emit(PermissionDecided(use.id, use.name, outcome.permission))
-        if outcome.permission.answer == "unasked":
-            emit(Notice(outcome.content))
-    emit(ToolCalled(use.id, use.name, use.arguments, outcome))
-    return ToolResult(use.id, outcome.content, outcome.is_error)
 
 
 async def _final_answer(model: Model, request: ModelRequest, emit: Emit) -> str:
     """Asks once more with tools off; a failure or an empty answer becomes the fixed message (agent.md row 3)."""
     last = replace(request, system=f"{request.system}\n\n{LIMIT_NOTE}", tool_choice="none")
-    try:
-        answer = await _ask(model, last, "final", emit)
-    except ProviderError:
-        return LIMIT_MESSAGE
-    return answer.text or LIMIT_MESSAGE
+    with suppress(ProviderError):
+        return _words(await _ask(model, last, "final", emit), LIMIT_MESSAGE, emit)
+    return LIMIT_MESSAGE

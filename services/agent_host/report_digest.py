@@ -14,6 +14,7 @@ from typing import Any
 MARKER = "<!-- prometheus-report v1 -->"
 DEFAULT_TITLE = "Research report"
 DIGEST_CHARACTERS = 1_500
+REQUIRED_SECTIONS = ("Summary", "Sources")
 
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
 # What a tile about the cost of the run says, as the reports server rules it (`tools_mcp/reports/run_cost.py`).
@@ -55,6 +56,13 @@ def summary_bullets(report: str) -> list[str]:
         elif info is None and in_summary and line.lstrip()[:2] in {"- ", "* "}:
             found.append(line.lstrip()[2:].strip())
     return found
+
+
+def missing_sections(report: str) -> tuple[str, ...]:
+    """Returns which of the two sections that every report has are not there (agent.md 2.2)."""
+    lines = _outside_code(report.split("\n"))
+    found = {line.strip("# ").casefold() for line, info in lines if info is None and line.startswith("## ")}
+    return tuple(name for name in REQUIRED_SECTIONS if name.casefold() not in found)
 
 
 def report_digest(report: str) -> str:

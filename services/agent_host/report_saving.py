@@ -2,7 +2,9 @@
 
 A report goes to memory, where the next research reads it first, and to the reports server where there is one, together
 with the addresses that were really fetched in the turn, so that a source nobody read is told (agent.md rows 56 to 58).
-A reply stays as it is when its report cannot be saved, or was only shown: a tool of this turn had returned it.
+It is the host that saves: by its own calls, which no words of a web page can have asked for, and as text of the web
+when the turn read any. A reply stays as it is, and says why, when its report cannot be saved or is none; and without a
+word when it only shows a report that a tool of this turn returned.
 """
 
 from __future__ import annotations
@@ -12,19 +14,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from agent_host.calling import call_tool
+from agent_host.consolidation.reading import heard_outside
 from agent_host.constrained.call import run_constrained_ai
 from agent_host.constrained.options import CallOptions
 from agent_host.constrained.specs import shipped_spec
 from agent_host.identifiers import new_use_id
 from agent_host.loop import Reply
 from agent_host.mcp_clients.protocol import ToolBox, ToolOutcome
-from agent_host.providers.protocol import JsonValue, Message, Text, ToolSpec
-from agent_host.report_digest import MARKER, report_in, report_title, summary_bullets
-from agent_host.tracing.events import Notice, ReportSaved, ToolCalled, ToolStarted, TurnEvent
+from agent_host.providers.protocol import JsonValue, Message, Text, ToolSpec, ToolUse
+from agent_host.report_digest import missing_sections, report_in, report_title, summary_bullets
+from agent_host.report_shown import reports_in, was_shown
+from agent_host.tracing.events import Notice, ReportSaved, ToolCalled, TurnEvent
 from agent_host.tracing.turn_events import TurnEvents
 
 COMPANY_SCOPE: Final = "project:Company brain"
 _REMEMBER, _KEEP, _FETCH, _SEARCH = "memory_remember", "report_save", "search_fetch", "search_web"
+_HOSTS: Final = frozenset({_REMEMBER, "memory_update", _KEEP})
+"""The tools that store where the host saves a report."""
 _REFUSED: Final = "A report is saved whole after the reply, once; answer with it and leave the saving to that."
 _MOST_SOURCES: Final = 50
 _MOST_BULLETS: Final = 3
@@ -34,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class OneReport:
-    """A tool box that refuses to store a report as a memory on the model's word: the host saves it, whole and once."""
+    """A tool box that refuses to store a report on the model's word: the host saves it, whole and once."""
 
     inner: ToolBox
 
@@ -44,8 +51,8 @@ class OneReport:
 
     async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
         """Calls a tool, unless it would store a report beside the one that the host saves (agent.md row 58)."""
-        if name == _REMEMBER and report_in(str(arguments.get("body", ""))) is not None:
-            return ToolOutcome("memory", name, _REFUSED, None, is_error=True, duration_ms=0)
+        if name in _HOSTS and any(reports_in(arguments)) and await _can_save(self.inner):
+            return ToolOutcome(name.partition("_")[0], name, _REFUSED, None, is_error=True, duration_ms=0)
         return await self.inner.call(name, arguments, meta)
 
     def problems(self) -> tuple[str, ...]:
@@ -60,20 +67,23 @@ class OneReport:
 async def with_report_saved(reply: Reply, tools: ToolBox, calls: CallOptions | None, events: TurnEvents) -> Reply:
     """Returns the reply with its report saved and taken out; the same reply when there is none to save.
 
-    `calls` asks a model which scope it belongs to; without it, and when that fails, it is `global`.
+    `calls` asks a model which scope it belongs to; without it, and when that fails, it is `global`. Never raises, but
+    for a cancellation: whatever goes wrong, the reply is there.
     """
     report = report_in(reply.text)
-    names = {spec.name for spec in await tools.specs()}
-    if report is None or _REMEMBER not in names or _was_shown(events.kept):
+    if report is None or was_shown(report, events.kept):
         return reply
-    saving = _Saving(report, tools, events)
-    scope = await _scope(report, calls, events)
-    memory_id = await saving.to_memory(scope)
-    if memory_id is None:
+    if missing := missing_sections(report):
+        events.emit(Notice(f"The report in the reply has no {' and no '.join(missing)}, so it was not saved as one."))
         return reply
-    if _KEEP in names:
-        await saving.to_reports(scope)
-    events.emit(ReportSaved(report_title(report), memory_id, scope, tuple(summary_bullets(report)[:_MOST_BULLETS])))
+    try:
+        saved = await _Saving(report, tools, events).everywhere(calls)
+    except Exception:  # a fault of ours must not cost the reply that holds the report
+        logger.exception("the report of %s could not be saved", events.turn_id)
+        events.emit(Notice("The report was not saved, by an error of this program; see its log."))
+        return reply
+    if not saved:
+        return reply
     text = _shortened(reply.text, report)
     return replace(reply, text=text, messages=(*reply.messages[:-1], Message("assistant", (Text(text),))))
 
@@ -86,7 +96,22 @@ class _Saving:
     tools: ToolBox
     events: TurnEvents
 
-    async def to_memory(self, scope: str) -> str | None:
+    async def everywhere(self, calls: CallOptions | None) -> bool:
+        """Saves it in memory, then with the reports server; returns whether memory has it."""
+        names = {spec.name for spec in await self.tools.specs()}
+        if _REMEMBER not in names:
+            return False
+        scope = await _scope(self.report, calls, self.events)
+        memory_id = await self._to_memory(scope)
+        if memory_id is None:
+            return False
+        if _KEEP in names:
+            await self._to_reports(scope, memory_id)
+        bullets = tuple(summary_bullets(self.report)[:_MOST_BULLETS])
+        self.events.emit(ReportSaved(report_title(self.report), memory_id, scope, bullets))
+        return True
+
+    async def _to_memory(self, scope: str) -> str | None:
         """Returns the memory's id, None when it could not be stored."""
         answer = await self._called(
             _REMEMBER,
@@ -96,26 +121,34 @@ class _Saving:
                 "scope": scope,
                 "subject": report_title(self.report),
                 "tags": ["report"],
+                "trust": "web" if heard_outside(self.events.kept) else "agent",
                 "idempotency_key": f"{self.events.turn_id}:report",
             },
         )
         memory = answer.get("memory") if answer else None
         return str(memory["id"]) if isinstance(memory, dict) and memory.get("id") else None
 
-    async def to_reports(self, scope: str) -> None:
+    async def _to_reports(self, scope: str, memory_id: str) -> None:
         """Keeps it as a file too, and says what the reports server has against it."""
         seen = list(dict.fromkeys(_fetched(self.events.kept)))[:_MOST_SOURCES]
-        answer = await self._called(_KEEP, {"markdown": self.report, "scope": scope, "sources_seen": seen})
+        told = {"markdown": self.report, "scope": scope, "sources_seen": seen, "memory_id": memory_id}
+        answer = await self._called(_KEEP, told)
         problems = answer.get("problems") if answer else None
-        told = [str(one.get("message")) for one in problems or () if isinstance(one, dict)]
-        if told:
-            self.events.emit(Notice(f"The report was saved with remarks: {'; '.join(told)}."))
+        remarks = [str(one.get("message")) for one in problems or () if isinstance(one, dict)]
+        if remarks:
+            self.events.emit(Notice(f"The report was saved with remarks: {'; '.join(remarks)}."))
 
     async def _called(self, name: str, arguments: Mapping[str, JsonValue]) -> Mapping[str, Any] | None:
-        self.events.emit(ToolStarted(name))
-        outcome = await self.tools.call(name, arguments, {"turn_id": self.events.turn_id})
-        self.events.emit(ToolCalled(new_use_id(), name, arguments, outcome))
+        """Returns what a tool answered, None when it failed, which is told."""
+        use, emit = ToolUse(new_use_id(), name, arguments), self.events.emit
+        outcome = await call_tool(self.tools, use, emit, self.events.turn_id, by_host=True)
+        if outcome.is_error and not (outcome.permission and outcome.permission.answer == "unasked"):  # that is told
+            emit(Notice(f"The report could not be saved with {name}: {outcome.content}"))
         return outcome.structured if isinstance(outcome.structured, dict) and not outcome.is_error else None
+
+
+async def _can_save(tools: ToolBox) -> bool:
+    return _REMEMBER in {spec.name for spec in await tools.specs()}
 
 
 async def _scope(report: str, calls: CallOptions | None, events: TurnEvents) -> str:
@@ -132,12 +165,6 @@ async def _scope(report: str, calls: CallOptions | None, events: TurnEvents) -> 
         return "global"
     output = decision.output if isinstance(decision.output, Mapping) else {}
     return COMPANY_SCOPE if output.get("company_research") is True else "global"
-
-
-def _was_shown(events: Sequence[TurnEvent]) -> bool:
-    """Tells whether a tool of this turn returned a report, or saved one already: then the reply's is no new one."""
-    called = [event for event in events if isinstance(event, ToolCalled) and not event.outcome.is_error]
-    return any(event.name == _KEEP or (MARKER in event.outcome.content and not event.read_first) for event in called)
 
 
 def _fetched(events: Sequence[TurnEvent]) -> Iterator[str]:

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from agent_host.calling import CANCELLED_CALL
 from agent_host.errors import ProviderError, ProviderRefusedError
-from agent_host.loop import CANCELLED_CALL, LIMIT_MESSAGE, LIMIT_NOTE, Reply, run_loop
+from agent_host.loop import BREAKS, EMPTY_MESSAGE, LIMIT_MESSAGE, LIMIT_NOTE, SILENCES, Reply, run_loop
 from agent_host.mcp_clients.protocol import Permission, ToolOutcome
 from agent_host.providers.protocol import (
     JsonValue,
@@ -299,3 +300,70 @@ async def test_a_decision_about_a_call_is_an_event_and_one_that_nobody_was_asked
     assert decided == PermissionDecided("use-0-write", "write", unasked)
     assert told == Notice("write was not called.")
     assert isinstance(called, ToolCalled)
+
+
+async def test_what_a_tool_box_raises_is_a_failed_call_and_the_loop_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    class Buggy(Tools):
+        async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
+            if name == "read_a":
+                raise ValueError("a fault of ours")
+            return await super().call(name, arguments, meta)
+
+    events: list[TurnEvent] = []
+    model = Scripted(asks("read_a", "read_b"), said("one of them failed"))
+    request = offering("read_a", "read_b")
+    reply = await run_loop(model, Buggy(), request, events.append, turn_id="t_1", max_iterations=5)
+
+    assert reply.text == "one of them failed"
+    results = [one for one in model.requests[1].messages[-1].blocks if isinstance(one, ToolResult)]
+    assert [one.is_error for one in results] == [True, False]
+    assert results[0].content == "read_a failed on an error of this program (ValueError)."
+    assert [event.name for event in events if isinstance(event, ToolCalled)] == ["read_a", "read_b"]
+    assert "a fault of ours" in caplog.text
+
+
+@pytest.mark.parametrize("stop", ["max_tokens", "refusal", "context_full"])
+@pytest.mark.parametrize("cap", [1, 5])
+async def test_words_that_break_off_are_told_as_such(stop: StopReason, cap: int) -> None:
+    lines = [said("One. Two.", stop)] if cap > 1 else [asks("a"), said("One. Two.", stop)]
+    reply, events = await loop(Scripted(*lines), cap=cap)
+
+    assert reply.text == "One. Two."
+    assert [event for event in events if isinstance(event, Notice)] == [Notice(BREAKS[stop])]
+
+
+async def test_whole_words_are_told_without_a_notice() -> None:
+    _, events = await loop(Scripted(said("Done.")))
+
+    assert not any(isinstance(event, Notice) for event in events)
+
+
+@pytest.mark.parametrize("blank", ["", "  \n "])
+async def test_blank_words_are_no_answer(blank: str) -> None:
+    reply, _ = await loop(Scripted(said(blank)))
+    assert (reply.text, reply.messages) == (EMPTY_MESSAGE, (Message("assistant", (Text(EMPTY_MESSAGE),)),))
+
+    at_cap, _ = await loop(Scripted(asks("a"), said(blank)), cap=1)
+    assert (at_cap.text, at_cap.messages[-1]) == (LIMIT_MESSAGE, Message("assistant", (Text(LIMIT_MESSAGE),)))
+
+
+@pytest.mark.parametrize("stop", SILENCES)
+async def test_why_a_model_said_nothing_is_said_for_each_reason(stop: StopReason) -> None:
+    assert (await loop(Scripted(said("", stop))))[0].text == SILENCES[stop]
+    assert len(set(SILENCES.values())) == len(SILENCES)
+
+
+async def test_the_final_call_is_trimmed_like_every_other() -> None:
+    model = Scripted(asks("first"), asks("second"), said("done"))
+
+    await loop(model, Tools(says="x" * 9_000), cap=2)
+
+    assert model.kinds[-1] == "final"
+    sent = [message.blocks[0] for message in model.requests[-1].messages if isinstance(message.blocks[0], ToolResult)]
+    assert [len(one.content) < 3_000 for one in sent] == [True, False]
+
+
+async def test_the_end_of_a_line_that_was_held_back_reaches_the_screen() -> None:
+    _, events = await loop(Scripted(said("It is so.\n[tools")))
+
+    assert "".join(event.text for event in events if isinstance(event, ReplyDelta)) == "It is so.\n[tools"

@@ -19,8 +19,8 @@ READ_CHARACTERS: Final = 6_000
 """How much of what was read is kept with a turn, and shown to the summariser with a batch."""
 REPORT_CHARACTERS: Final = 30_000
 """How much of a report is kept to look names up in; the report itself is with the memory."""
-OWN_SERVERS: Final = frozenset({"memory", "calendar", "notes", "messages", "reports"})
-"""Whose answers are the person's own things; anything else brings in words from outside."""
+OWN_SERVERS: Final = frozenset({"memory", "calendar", "notes", "messages", "reports", "local", ""})
+"""Whose answers are the person's own things, the host's or (empty) no server's; others bring in words from outside."""
 _TEXTS: Final = ("snippet", "body", "block")
 _MARKS: Final = ("<<", ">>")
 
@@ -37,11 +37,21 @@ def turn_meta(events: Iterable[TurnEvent], reply: str) -> dict[str, JsonValue]:
         meta["read"] = list(read)
     if report := _report(calls, reply):
         meta["report"] = report[:REPORT_CHARACTERS]
-    if any(call.outcome.server not in OWN_SERVERS for call in calls) or any(map(_is_untrusted, memory)):
+    if heard_outside(events):
         meta["outside"] = True
     if made := next((event for event in events if isinstance(event, ReceiptMade)), None):
         meta["turn_receipt"] = receipt_members(made.receipt)
     return meta
+
+
+def heard_outside(events: Iterable[TurnEvent]) -> bool:
+    """Tells whether a turn has read words of somebody else than the person, such as a web page's."""
+    outcomes = [event.outcome for event in events if isinstance(event, ToolCalled)]
+    return any(
+        outcome.server not in OWN_SERVERS
+        or (outcome.server == "memory" and not outcome.is_error and _is_untrusted(outcome.structured))
+        for outcome in outcomes
+    )
 
 
 def bounded(texts: Iterable[str]) -> tuple[str, ...]:

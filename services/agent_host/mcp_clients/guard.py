@@ -32,15 +32,22 @@ class Guard:
         return self._approver
 
     async def decide(
-        self, config: ServerConfig, tool: RemoteTool, arguments: Mapping[str, JsonValue], turn_id: str
+        self,
+        config: ServerConfig,
+        tool: RemoteTool,
+        arguments: Mapping[str, JsonValue],
+        turn_id: str,
+        *,
+        by_host: bool = False,
     ) -> Permission:
         """Returns whether a call may be made; asks when that is the rule.
 
-        A call outside any turn, which has no `turn_id`, is made in the background: nobody is asked about it.
+        A call outside any turn, which has no `turn_id`, is made in the background: nobody is asked about it. `by_host`:
+        no model asked for it.
         """
         async with self._asking:
             subject = self._subject(config, tool)
-            word, reason = permission(subject, after_untrusted=turn_id in self._tainted)
+            word, reason = permission(subject, after_untrusted=turn_id in self._tainted, by_host=by_host)
             if word != "ask":
                 return Permission(word == "allow", reason, None)
             if not turn_id:

@@ -23,7 +23,7 @@ from agent_host.mcp_clients.oauth.folder import LoginFolder
 from agent_host.mcp_clients.permissions import EVERY_TOOL
 from agent_host.mcp_clients.pin import Pin
 from agent_host.mcp_clients.pinning import ManifestFolder
-from agent_host.mcp_clients.protocol import Permission, ToolOutcome
+from agent_host.mcp_clients.protocol import BY_HOST, Permission, ToolOutcome
 from agent_host.mcp_clients.remote import Failure, RemoteResult, RemoteTool
 from agent_host.mcp_clients.server_config import ServerConfig
 from agent_host.providers.protocol import JsonValue, ToolSpec
@@ -177,7 +177,9 @@ class McpToolBox:
         known = connection.tools.get(tool)
         if self._rules.guard is None or known is None:  # nothing is known of a tool that is held back
             return None
-        return await self._rules.guard.decide(connection.config, known, arguments, meta.get("turn_id", ""))
+        by_host = meta.items() >= BY_HOST.items()
+        turn_id = meta.get("turn_id", "")
+        return await self._rules.guard.decide(connection.config, known, arguments, turn_id, by_host=by_host)
 
     def _take_note(self, connection: ServerConnection, answer: RemoteResult | Failure, meta: Mapping[str, str]) -> None:
         """Tells the guard of what a server said; its refusals are its own words too."""

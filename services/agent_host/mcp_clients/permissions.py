@@ -3,7 +3,8 @@
 The most particular word wins: of the tool, of its server, an `always` once answered, then the defaults. By default a
 tool that changes nothing is allowed, as are the writes of this product's own stores; other writes are asked about. Once
 other people's words have entered a turn, every write that nobody has spoken about is asked about, as those words may be
-what asks for it (agent.md 4.18; mcp-ecosystem, section 6).
+what asks for it (agent.md 4.18; mcp-ecosystem, section 6). They cannot be what asks for a call of the host's own, such
+as saving the report that the person wanted: into an own store it is allowed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 Word: TypeAlias = Literal["allow", "ask", "deny"]
-Reason: TypeAlias = Literal["tool", "server", "always", "read_only", "own_store", "write", "untrusted"]
+Reason: TypeAlias = Literal["tool", "server", "always", "read_only", "own_store", "write", "untrusted", "by_host"]
 
 WORDS: Final = get_args(Word)
 EVERY_TOOL: Final = "*"
@@ -36,8 +37,8 @@ class Subject:
     always: bool = False
 
 
-def permission(subject: Subject, *, after_untrusted: bool) -> tuple[Word, Reason]:
-    """Returns what holds for one call, and why."""
+def permission(subject: Subject, *, after_untrusted: bool, by_host: bool = False) -> tuple[Word, Reason]:
+    """Returns what holds for one call, and why; `by_host`: no model asked for it."""
     if (word := subject.said.get(subject.tool)) is not None:
         return word, "tool"
     word = subject.said.get(EVERY_TOOL)
@@ -45,16 +46,17 @@ def permission(subject: Subject, *, after_untrusted: bool) -> tuple[Word, Reason
         return word, "server"
     if subject.always:
         return "allow", "always"
-    return _by_default(subject, after_untrusted=after_untrusted)
+    return _by_default(subject, after_untrusted=after_untrusted, by_host=by_host)
 
 
-def _by_default(subject: Subject, *, after_untrusted: bool) -> tuple[Word, Reason]:
+def _by_default(subject: Subject, *, after_untrusted: bool, by_host: bool) -> tuple[Word, Reason]:
     if subject.read_only:
         return "allow", "read_only"
-    if after_untrusted:
+    is_own = subject.builtin and subject.server in OWN_STORES
+    if after_untrusted and not (is_own and by_host):
         return "ask", "untrusted"
-    if subject.builtin and subject.server in OWN_STORES:
-        return "allow", "own_store"
+    if is_own:
+        return "allow", "by_host" if by_host else "own_store"
     return "ask", "write"
 
 

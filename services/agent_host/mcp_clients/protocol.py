@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from agent_host.mcp_clients.approval import Answer
 from agent_host.mcp_clients.permissions import Reason
 from agent_host.providers.protocol import JsonValue, ToolSpec
+
+BY_HOST: Final[Mapping[str, str]] = {"caller": "host"}
+"""In `meta`: the host makes this call for the person, and no model asked for it. No model can write it."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class ToolBox(Protocol):
     async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
         """Calls a tool by its model-facing name. `meta` goes along in the request's `_meta`.
 
-        Never raises for a failure of the tool, the server or the connection. Cancelling cancels the call.
+        Never raises for a failure of the tool, the server or the connection: what it raises all the same is a fault of
+        this program, and `calling` turns it into a failed call. Cancelling cancels the call.
         """
         ...
 

@@ -68,7 +68,10 @@ class ToolStarted:
 
 @dataclass(frozen=True)
 class ToolCalled:
-    """One tool call ended. `read_first`: the host made it before it asked a model (agent.md row 51)."""
+    """One tool call ended. `read_first`: the host made it before it asked a model (agent.md row 51).
+
+    `read_only`: the tool says that it changes nothing.
+    """
 
     call_id: str
     name: str
@@ -76,6 +79,7 @@ class ToolCalled:
     outcome: ToolOutcome
     read_first: bool = False
     gated: bool = False  # the host's own search, by word of the retrieval gate
+    read_only: bool = False
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,14 @@ async def test_after_others_words_a_write_of_any_server_is_asked_about_in_that_t
     assert len(approver.questions) == 1
 
 
+async def test_a_call_of_the_hosts_own_is_allowed_after_others_words_too() -> None:
+    guard, approver = _guard()
+    guard.saw(SEARCH, {}, "t_1")
+    assert await guard.decide(MEMORY, WRITE, {}, "t_1", by_host=True) == Permission(True, "by_host", None)  # noqa: FBT003
+    assert approver.questions == []
+    assert not (await guard.decide(MEMORY, WRITE, {}, "t_1")).granted
+
+
 async def test_words_of_the_persons_own_stores_change_nothing() -> None:
     guard, approver = _guard()
     guard.saw(MEMORY, {"entries": [{"text": "tea"}]}, "t_1")

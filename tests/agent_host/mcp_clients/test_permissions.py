@@ -41,6 +41,22 @@ def test_by_default_writes_outside_and_writes_after_others_words_are_asked_about
 @pytest.mark.parametrize(
     ("subject", "expected"),
     [
+        (_tool("memory"), ("allow", "by_host")),
+        (_tool("reports"), ("allow", "by_host")),
+        (_tool("memory", read_only=True), ("allow", "read_only")),
+        (_tool("memory", said={"*": "ask"}), ("ask", "server")),
+        (_tool("memory", said={"write": "deny"}), ("deny", "tool")),
+        (_tool("far"), ("ask", "untrusted")),
+        (_tool("search"), ("ask", "untrusted")),
+    ],
+)
+def test_what_the_host_does_by_itself_no_page_has_asked_for(subject: Subject, expected: tuple[Word, Reason]) -> None:
+    assert permission(subject, after_untrusted=True, by_host=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [
         (_tool(said={"*": "deny", "write": "allow"}), ("allow", "tool")),
         (_tool(said={"*": "allow", "write": "deny"}), ("deny", "tool")),
         (_tool(said={"write": "ask"}, always=True), ("ask", "tool")),
