@@ -8,14 +8,23 @@ import re
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from agent_host.budget import BudgetedTools
+from agent_host.charges import ChargedTools
+from agent_host.lessons.box import NAMES, LessonBox
+from agent_host.mcp_clients.approval import NobodyToAsk
 from agent_host.mcp_clients.config import ServerConfig
+from agent_host.mcp_clients.guard import Guard
 from agent_host.mcp_clients.manager import McpToolBox
 from agent_host.mcp_clients.protocol import ToolBox
+from agent_host.mcp_clients.standing import StandingPermissions
 from agent_host.providers.protocol import JsonValue
+from agent_host.report_saving import OneReport
+from agent_host.skills.loading import SkillFolder
 from tests.agent_host.mcp_clients.servers import lab
 from tests.fakes.toolbox import Arguments, FakeToolBox, Function, ToolFailedError
 
@@ -47,6 +56,15 @@ async def _fake() -> AsyncIterator[ToolBox]:
 
 
 @asynccontextmanager
+async def _layered() -> AsyncIterator[ToolBox]:
+    """What a turn calls: the layers that the host puts around its servers, with nothing for them to do."""
+    async with _fake() as inner:
+        home, guard = Path("/nowhere"), Guard(NobodyToAsk(), StandingPermissions(None))
+        lessons = LessonBox(inner, guard, home, home, SkillFolder(()), unavailable=NAMES)
+        yield OneReport(BudgetedTools(ChargedTools(lessons, lambda *_: None), lambda: None))
+
+
+@asynccontextmanager
 async def _stdio() -> AsyncIterator[ToolBox]:
     box = McpToolBox([ServerConfig("lab", command=sys.executable, args=(lab.__file__,)), MISSING], "0.1.0")
     yield box
@@ -64,6 +82,7 @@ async def _over_http(*, legacy: bool) -> AsyncIterator[ToolBox]:
 
 FACTORIES: dict[str, Callable[[], AbstractAsyncContextManager[ToolBox]]] = {
     "fake": _fake,
+    "layered": _layered,
     "stdio": _stdio,
     "http": lambda: _over_http(legacy=False),
     "http of the older era": lambda: _over_http(legacy=True),

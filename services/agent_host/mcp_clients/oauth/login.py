@@ -196,7 +196,7 @@ async def _knock(config: ServerConfig, flow: _Flow) -> int:
     try:
         with _sdk_silent():
             async with (
-                httpx2.AsyncClient(timeout=_TIMEOUT_S, auth=flow) as client,
+                httpx2.AsyncClient(transport=httpx2.AsyncHTTPTransport(), timeout=_TIMEOUT_S, auth=flow) as client,
                 stream_within_origin(client, "POST", config.url or "", json=_PING, headers=headers) as response,
             ):
                 return response.status_code
@@ -223,7 +223,7 @@ def _why(error: OAuthFlowError, flow: _Flow) -> str:
 
 def _asked(error: httpx2.HTTPError) -> str:
     try:
-        return error.request.url.host
+        return urlsplit(str(error.request.url)).netloc
     except RuntimeError:
         return "its address"
 

@@ -46,7 +46,7 @@ async def revoke(login: Login) -> bool:
     context = OAuthContext(login.url, client_metadata(_UNUSED_REDIRECT), InMemory(), None, None, client_info=client)
     try:
         data, headers = context.prepare_token_auth(told, {})
-        async with httpx2.AsyncClient(timeout=_TIMEOUT_S) as http:
+        async with httpx2.AsyncClient(transport=httpx2.AsyncHTTPTransport(), timeout=_TIMEOUT_S) as http:
             answer = await http.post(str(endpoint), data=data, headers=headers)
     except (OAuthFlowError, httpx2.HTTPError):
         return False
