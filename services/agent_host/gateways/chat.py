@@ -6,6 +6,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Literal
 
 from agent_host.app import Host, first_screen
@@ -16,6 +17,7 @@ from agent_host.gateways.overview import SHOWN_SESSIONS, chosen, resumed_text, s
 from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.gateways.readers import PipeReader, PromptedLines, Reader
 from agent_host.gateways.screen import Screen
+from agent_host.gateways.terminal.log_lines import logs_on
 from agent_host.gateways.terminal.rich_screen import RichScreen, preload
 from service_runtime.settings import Settings
 
@@ -51,7 +53,8 @@ async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool, r
             host.start()
         lines: Reader = prompted or PipeReader(sys.stdin.fileno())
         reader = _prompt(desk, host) if way == "rich" else lines
-        ended_by_itself = await converse(desk, reader, screen)
+        with logs_on(screen) if way == "rich" and sys.stderr.isatty() else nullcontext():
+            ended_by_itself = await converse(desk, reader, screen)
     finally:
         await host.close()
     return 0 if ended_by_itself else STOPPED
