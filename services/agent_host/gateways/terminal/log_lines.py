@@ -40,7 +40,7 @@ def logs_on(screen: Screen) -> Iterator[None]:
     before = root.handlers[:]
     logging.getLogger("markdown_it").setLevel(
         logging.INFO
-    )  # each step of the parser of replies is no news at any level
+    )  # its every step is no news at any level
     lines = LogLines(screen, asyncio.get_running_loop())
     for handler in before:
         lines.setFormatter(handler.formatter)
