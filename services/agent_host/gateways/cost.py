@@ -122,7 +122,8 @@ def _cells(line: CostLine) -> tuple[str, ...]:
     if line.unpriced_calls and not nothing_known:
         price += f" + {line.unpriced_calls} unpriced"
     tokens = (f"{line.input_tokens:,}", f"{line.output_tokens:,}") if line.estimated else ("", "")
-    return (line.day, line.model, f"{line.calls:,}", *tokens, price)
+    name = line.model if line.estimated else f"{line.model} ({line.provider})"
+    return (line.day, name, f"{line.calls:,}", *tokens, price)
 
 
 def _dollars(micro_usd: int) -> str:

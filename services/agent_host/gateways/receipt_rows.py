@@ -27,7 +27,10 @@ def entry_rows(entry: StoredEntry) -> Rows:
         ("gateway", body["gateway"]),
         ("outcome", f"{body['outcome']}, model calls: {body['iterations']}"),
         ("model", f"{model['id']}: {tokens(model['inputTokens'])} in, {tokens(model['outputTokens'])} out, {price}"),
-        *(("tool", f"{row['tool']} ({row['provider']}): {row['n']} {row['status']}") for row in body["tools"]),
+        *(
+            ("tool", _tool(row["tool"], row["provider"], row["n"], row["status"], row.get("costMicroUsd")))
+            for row in body["tools"]
+        ),
         ("memory", f"{memory['searches']} searches, {memory['used']} used, {memory['kept']} kept"),
         ("total", dollars(body["totalMicroUsd"])),
         ("input hash", f"{body['inputHash']} ({body['commitment']})"),
@@ -49,13 +52,19 @@ def draft_rows(receipt: TurnReceipt) -> Rows:
         ("gateway", receipt.gateway),
         ("outcome", f"{receipt.outcome}, model calls: {receipt.iterations}"),
         ("model", f"{model.id}: {tokens(model.input_tokens)} in, {tokens(model.output_tokens)} out, {price}"),
-        *(("tool", f"{row.tool} ({row.provider}): {row.n} {row.status}") for row in receipt.tools),
+        *(("tool", _tool(row.tool, row.provider, row.n, row.status, row.cost_micro_usd)) for row in receipt.tools),
         ("memory", f"{memory.searches} searches, {memory.used} used, {memory.kept} kept"),
         ("total", dollars(receipt.total_micro_usd)),
         ("input hash", f"{receipt.input_hash} ({receipt.commitment})"),
         ("reply hash", receipt.reply_hash),
         ("trace hash", receipt.trace_hash),
     ]
+
+
+def _tool(tool: str, server: str, n: int, status: str, micro_usd: int | None) -> str:
+    """Returns the calls of one tool; what they said they charged, if they did."""
+    charged = "" if micro_usd is None else f", {dollars(micro_usd)}"
+    return f"{tool} ({server}): {n} {status}{charged}"
 
 
 def decision_line(entry: StoredEntry) -> str:

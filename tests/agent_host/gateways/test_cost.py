@@ -55,7 +55,7 @@ def test_what_a_tool_charged_has_a_line_of_its_own_that_is_no_estimate(
     usage.charge("search", "search_web", 8_500, None)
     assert run(["cost", "--home", folder]) == 0
     _, line, total = capsys.readouterr().out.splitlines()
-    assert line.split()[1:] == ["search_web", "2", "$0.0125"]
+    assert line.split()[1:] == ["search_web", "(search)", "2", "$0.0125"]
     assert total == "total $0.0125"
     assert run(["cost", "--home", folder, "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)["lines"]
