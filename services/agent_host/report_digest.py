@@ -16,6 +16,7 @@ DEFAULT_TITLE = "Research report"
 DIGEST_CHARACTERS = 1_500
 REQUIRED_SECTIONS = ("Summary", "Sources")
 
+_HEADING_MARKS = re.compile(r"^\s*(?:#+(?:\s+|$))+")
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
 # What a tile about the cost of the run says, as the reports server rules it (`tools_mcp/reports/run_cost.py`).
 _MONEY = r"\b(?:costs?|costing|spen[dt]|spending|expenses?|charged?|billed)\b"
@@ -66,9 +67,14 @@ def missing_sections(report: str) -> tuple[str, ...]:
 
 
 def report_digest(report: str) -> str:
-    """Returns title, summary and tiles in at most `DIGEST_CHARACTERS` characters."""
-    lines = [report_title(report), *(f"- {bullet}" for bullet in summary_bullets(report)), *_tiles(report)]
-    text = "\n".join(lines)
+    """Returns title, summary and tiles, a line each, in at most `DIGEST_CHARACTERS` characters.
+
+    No line begins with a heading's marks: what a report says must not look like a part of the prompt.
+    """
+    lines = [_HEADING_MARKS.sub("", report_title(report))]
+    lines += [f"- {_HEADING_MARKS.sub('', bullet)}" for bullet in summary_bullets(report)]
+    lines += [_HEADING_MARKS.sub("", tile) for tile in _tiles(report)]
+    text = "\n".join(" ".join(line.split()) for line in lines)
     return text if len(text) <= DIGEST_CHARACTERS else f"{text[: DIGEST_CHARACTERS - 1].rstrip()}…"
 
 

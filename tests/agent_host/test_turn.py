@@ -64,7 +64,9 @@ class Memory:
         return (ToolSpec("memory_search", "Find memories.", {"type": "object"}),)
 
     async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
-        structured: JsonValue = {"entries": [{"id": "m_1", "asked": dict(arguments), **meta}]}
+        structured: JsonValue = {
+            "entries": [{"id": "m_1", "snippet": "They like mornings.", "asked": dict(arguments), **meta}]
+        }
         return ToolOutcome("memory", name, json.dumps(structured), structured, is_error=False, duration_ms=2)
 
     def problems(self) -> tuple[str, ...]:

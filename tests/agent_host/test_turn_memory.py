@@ -42,7 +42,7 @@ async def test_gated_memory_stands_between_the_model_line_and_the_rules(room: Ro
     assert (result.receipt.memory.searches, result.receipt.memory.used) == (1, 1)
     assert room.chat_log.rows("s_1")[-1] == ("assistant", "Tea.")
     kinds = [json.loads(line)["type"] for line in (room.folder / "2026-11-30.jsonl").read_bytes().splitlines()]
-    assert kinds == ["turn_start", "gate", "tool", "llm", "turn_end"]
+    assert kinds == ["turn_start", "gate", "tool", "llm", "turn_end", "receipt"]
 
 
 async def test_a_turn_without_memory_is_a_turn_all_the_same(room: Room) -> None:

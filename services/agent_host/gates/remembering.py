@@ -1,4 +1,4 @@
-"""From a message to the prompt's part about memory: gate, search, slots.
+"""From a message to what of memory its prompt has: gate, search, slots.
 
 The search is the host's own call and a tool event like any other. Without a memory server, or with one that fails, the
 turn goes on without memory and says so.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from agent_host.constrained.options import CallOptions
-from agent_host.gates.hits import Hit, block, hits_of
+from agent_host.gates.hits import Hit, hits_of
 from agent_host.gates.retrieval import decide
 from agent_host.gates.slots import SlotScorer, earned
 from agent_host.identifiers import new_use_id
@@ -47,18 +47,18 @@ class Retrieval:
 
 async def remembered(
     message: str, history: Sequence[str], retrieval: Retrieval, tools: ToolBox, events: TurnEvents
-) -> str:
-    """Returns what is remembered about a message as a part of the prompt; empty when nothing is, or is needed."""
+) -> tuple[Hit, ...]:
+    """Returns what is remembered about a message, best first; nothing when nothing is, or is needed."""
     if retrieval.mode == "off":
-        return ""
+        return ()
     decided = await decide(message, history, retrieval.calls if retrieval.mode == "model" else None, events)
     events.emit(decided)
     if decided.decision == "skip":
-        return ""
+        return ()
     hits = await _search(decided.query, retrieval, tools, events)
     if retrieval.scorer is not None:
         hits = await earned(message, hits, retrieval.scorer, retrieval.keep_bp, events)
-    return block(hits)
+    return hits
 
 
 async def _search(query: str, retrieval: Retrieval, tools: ToolBox, events: TurnEvents) -> tuple[Hit, ...]:

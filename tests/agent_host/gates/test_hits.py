@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from agent_host.gates.hits import TEXT_CHARACTERS, block, hits_of
 from agent_host.mcp_clients.protocol import ToolOutcome
 from agent_host.providers.protocol import JsonValue
@@ -54,3 +58,36 @@ def test_what_is_no_memory_is_left_out() -> None:
     assert [hit.memory_id for hit in hits_of(odd)] == ["mem_1"]
     assert hits_of(ToolOutcome("memory", "memory_search", "words", None, is_error=False, duration_ms=1)) == ()
     assert block(()) == ""
+
+
+@pytest.mark.parametrize("said", ["true", 1, "yes", [True], None])
+def test_only_true_marks_a_memory_as_untrusted_or_as_a_report(said: JsonValue) -> None:
+    (hit,) = hits_of(answer({**ENTRY, "untrusted": said, "report": said}))
+
+    assert (hit.untrusted, hit.report) == (False, False)
+
+
+@pytest.mark.parametrize("fact", ['She said "no" to [them].', "It is in C:\\Users\\Ana.", "Use {name} in it."])
+def test_a_fact_keeps_its_quotes_and_brackets(fact: str) -> None:
+    assert hits_of(answer({**ENTRY, "snippet": fact}))[0].text == fact
+
+
+def test_what_is_left_of_json_in_a_passage_is_taken_out() -> None:
+    passage = '[{"label": "Raised", "value": "$24M"}, {"label'
+
+    assert hits_of(answer({**ENTRY, "snippet": passage}))[0].text == "label : Raised , value : $24M , label"
+
+
+def test_an_answer_as_text_is_read_like_a_structured_one() -> None:
+    text = json.dumps({"entries": [ENTRY]})
+
+    assert hits_of(ToolOutcome("memory", "memory_search", text, None, is_error=False, duration_ms=1)) == hits_of(
+        answer(ENTRY)
+    )
+
+
+def test_what_stands_elsewhere_in_the_prompt_is_not_said_twice() -> None:
+    first, second = hits_of(answer(ENTRY, {**ENTRY, "id": "mem_2"}))
+
+    assert "mem_1" not in block((first, second), but=[first])
+    assert block((first,), but=[first, second]) == ""

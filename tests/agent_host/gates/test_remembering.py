@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_host.gates.hits import block
 from agent_host.gates.remembering import NOT_REACHABLE, SEARCH, Retrieval, remembered
 from agent_host.gates.slots import ShareScorer
 from agent_host.providers.protocol import JsonValue
@@ -34,7 +35,7 @@ def failing(_: Arguments) -> JsonValue:
 async def test_what_was_found_stands_in_the_prompt_and_the_search_is_an_event(tmp_path: Path) -> None:
     events, tools = turn_events(tmp_path), memory(entry(1), entry(2))
 
-    told = await remembered(QUESTION, (), RULES, tools, events)
+    told = block(await remembered(QUESTION, (), RULES, tools, events))
 
     assert "mem_1" in told
     assert "mem_2" in told
@@ -50,7 +51,7 @@ async def test_what_was_found_stands_in_the_prompt_and_the_search_is_an_event(tm
 async def test_no_more_than_the_top_k_come_in(tmp_path: Path) -> None:
     tools = memory(*(entry(number) for number in range(9)))
 
-    told = await remembered(QUESTION, (), Retrieval(mode="rules", top_k=2), tools, turn_events(tmp_path))
+    told = block(await remembered(QUESTION, (), Retrieval(mode="rules", top_k=2), tools, turn_events(tmp_path)))
 
     assert told.count("mem_") == 2
 
@@ -59,7 +60,7 @@ async def test_the_slot_gate_drops_what_is_noise(tmp_path: Path) -> None:
     events = turn_events(tmp_path)
     retrieval = Retrieval(mode="rules", scorer=ShareScorer())
 
-    told = await remembered(QUESTION, (), retrieval, memory(entry(1, 5.0), entry(2, 0.1)), events)
+    told = block(await remembered(QUESTION, (), retrieval, memory(entry(1, 5.0), entry(2, 0.1)), events))
 
     assert "mem_2" not in told
     assert any(isinstance(event, SlotsDecided) for event in events.kept)
@@ -69,7 +70,7 @@ async def test_the_slot_gate_drops_what_is_noise(tmp_path: Path) -> None:
 async def test_a_message_that_needs_no_memory_searches_nothing(tmp_path: Path, message: str) -> None:
     events, tools = turn_events(tmp_path), memory(entry(1))
 
-    assert await remembered(message, (), RULES, tools, events) == ""
+    assert await remembered(message, (), RULES, tools, events) == ()
     assert tools.calls == []
     assert [type(event) for event in events.kept] == [GateDecided]
 
@@ -77,7 +78,7 @@ async def test_a_message_that_needs_no_memory_searches_nothing(tmp_path: Path, m
 async def test_a_gate_that_is_off_does_and_says_nothing(tmp_path: Path) -> None:
     events, tools = turn_events(tmp_path), memory(entry(1))
 
-    assert await remembered(QUESTION, (), Retrieval(), tools, events) == ""
+    assert await remembered(QUESTION, (), Retrieval(), tools, events) == ()
     assert (tools.calls, events.kept) == ([], [])
 
 
@@ -87,7 +88,7 @@ async def test_a_gate_that_is_off_does_and_says_nothing(tmp_path: Path) -> None:
 async def test_without_memory_the_turn_goes_on_and_says_so(tmp_path: Path, tools: FakeToolBox) -> None:
     events = turn_events(tmp_path)
 
-    assert await remembered(QUESTION, (), RULES, tools, events) == ""
+    assert await remembered(QUESTION, (), RULES, tools, events) == ()
     assert events.kept[-1] == Notice(NOT_REACHABLE)
 
 
@@ -108,7 +109,7 @@ async def test_a_search_that_hangs_is_given_up(tmp_path: Path) -> None:
     events = turn_events(tmp_path)
     slow = Retrieval(mode="rules", timeout_s=0.01)
 
-    assert await remembered(QUESTION, (), slow, FakeToolBox({SEARCH: hang}), events) == ""
+    assert await remembered(QUESTION, (), slow, FakeToolBox({SEARCH: hang}), events) == ()
     called = next(event for event in events.kept if isinstance(event, ToolCalled))
     assert (called.outcome.is_error, called.outcome.content) == (True, "No answer within 0.01 s.")
     assert events.kept[-1] == Notice(NOT_REACHABLE)
