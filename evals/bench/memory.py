@@ -21,7 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Recall, growth and peers of the memory server.")
     parser.add_argument("--data", type=Path, default=LOCOMO, help="the file locomo10.json")
     parser.add_argument(
-        "--large", action="store_true", help=f"grow to {LARGE:,} memories too, with every peer (minutes)"
+        "--large", action="store_true", help=f"grow to {LARGE:,} memories too, with every peer (a quarter of an hour)"
     )
     parser.add_argument("--only", choices=PARTS, help="measure one part")
     parser.add_argument("--no-model", action="store_true", help="leave the packaged model out of the recall")

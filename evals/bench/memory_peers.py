@@ -1,12 +1,13 @@
-"""The memory server beside two that people use, in one run: time of an add and of a search as the store grows.
+"""The memory server beside three that people use, in one run: time of an add and of a search as the store grows.
 
 * `@modelcontextprotocol/server-memory` over stdio, with the same client as ours. Its search is a substring test of the
   whole query, so it is asked for one word, the longest: a question finds nothing there.
 * `mem0ai` in its own process and interpreter, with local storage, no inference, and vectors handed to it ready made, so
   that no model's time counts. Its own times are taken, no pipe.
+* `basic-memory` over stdio, with the same client as ours; `memory_basic_memory` says how.
 
-`make bench-peers` installs them below `build/peers`; a peer that is not there is left out and named. basic-memory is
-not measured: it needs Python 3.12, and this project runs on 3.11 too.
+`make bench-peers` installs them below `build/peers`; one that is not there is left out and named. The load average is
+printed at the beginning and end of each size: beside other work only the ratios within one size mean something.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import IO, Any, Self, cast
 from zoneinfo import ZoneInfo
 
+from evals.bench import memory_basic_memory
 from evals.bench.memory_texts import invented_texts, questions
 from memory_mcp import intake
 from memory_mcp.indexing import index_text
@@ -44,15 +46,19 @@ WORKER = Path(__file__).parent / "memory_mem0_worker.py"
 SCOPE = "project:bench"
 DIMENSIONS = 384
 _ADDS, _SEARCHES = 20, 40
+_BATCH = 1_000  # what mem0 is filled with at a time
+_QUICK = 10_000  # up to here nobody takes minutes
+_ANSWER_S = 600  # at 100,000 the reference server gives megabytes for a frequent word, which took more than a minute
 _ZONE = ZoneInfo("UTC")
 
 
 @dataclass(frozen=True)
 class Times:
-    """Milliseconds of each add and each search."""
+    """Milliseconds of each add and each search, and what else is to be said."""
 
     adds: Sequence[float]
     searches: Sequence[float]
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,14 +75,29 @@ def print_growth(sizes: Sequence[int]) -> None:
     for size in sizes:
         texts = invented_texts(size + _ADDS)
         work = Work(texts[:size], texts[size:], questions(texts[:size], _SEARCHES))
-        print(f"growth, {size:,} memories (ms p50 / p95, and p50 as a ratio to ours)")
+        _say(f"growth, {size:,} memories (ms p50 / p95, and p50 as a ratio to ours), {_load()}")
         inside = in_the_service(work)
         outside = asyncio.run(over_stdio(work))
         _print("ours, in the service", inside, inside)
         _print("ours, over MCP", outside, outside)
-        _print_peer("server-memory, over MCP", server_memory(work), outside, "npm package server-memory")
-        _print_peer("mem0, in its process", mem0(work), inside, "mem0ai")
-    print("  basic-memory             left out: it needs Python 3.12, there is no adapter for it here")
+        _print_peer("server-memory, over MCP", partial(server_memory, work), outside)
+        if size > _QUICK and MEM0_PYTHON.exists():
+            _say("  mem0 takes minutes now: it reads every vector in a search, and is filled a thousand at a time")
+        _print_peer("mem0, in its process", partial(mem0, work), inside)
+        if size > memory_basic_memory.LARGEST and memory_basic_memory.COMMAND.exists():
+            _say(f"  {'basic-memory, over MCP':<24} left out: {memory_basic_memory.TOO_MANY}")
+        else:
+            absent = memory_basic_memory.NOT_INSTALLED
+            _print_peer("basic-memory, over MCP", partial(basic_memory, work), outside, absent)
+        _say(f"  done, {_load()}")
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # whoever waits for minutes, or reads a log, sees where it is
+
+
+def _load() -> str:
+    return f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
 def _print(name: str, times: Times, ours: Times) -> None:
@@ -84,14 +105,30 @@ def _print(name: str, times: Times, ours: Times) -> None:
         f"{what} {_at(mine, 0.5):8.2f} / {_at(mine, 0.95):8.2f}  {_at(mine, 0.5) / _at(base, 0.5):7.1f}x"
         for what, mine, base in (("add", times.adds, ours.adds), ("search", times.searches, ours.searches))
     ]
-    print(f"  {name:<24} {'   '.join(cells)}")
+    _say(f"  {name:<24} {'   '.join(cells)}{times.remark}")
 
 
-def _print_peer(name: str, times: Times | None, ours: Times, package: str) -> None:
+def _print_peer(
+    name: str, measure: Callable[[], Times | None], ours: Times, absent: str = "not installed (make bench-peers)"
+) -> None:
+    """Measures and prints a peer; one that breaks off is named with its reason, and the rest is measured."""
+    from mcp import MCPError
+
+    times, why = None, f"left out: {absent}"
+    try:
+        times = measure()
+    except* (MCPError, RuntimeError, TimeoutError) as errors:
+        why = f"gave up: {_reason(errors)}"
     if times is None:
-        print(f"  {name:<24} left out: {package} is not installed (make bench-peers)")
+        _say(f"  {name:<24} {why}")
     else:
         _print(name, times, ours)
+
+
+def _reason(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or "it took too long"
 
 
 def filled(folder: Path, texts: Sequence[str]) -> None:
@@ -174,13 +211,34 @@ async def _through_tools(
     search: Callable[[str], tuple[str, dict[str, Any]]],
 ) -> Times:
     from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
 
     server = StdioServerParameters(command=command[0], args=list(command[1:]), env=environ)
-    async with Client(server, read_timeout_seconds=60) as client:
-        await client.call_tool(*search(work.asked[0]))
-        adds = [await _timed_call(partial(client.call_tool, *add(text))) for text in work.added]
-        asked = [await _timed_call(partial(client.call_tool, *search(query))) for query in work.asked]
+    with tempfile.TemporaryFile("w") as log:
+        async with Client(stdio_client(server, log), read_timeout_seconds=_ANSWER_S) as client:
+            await client.call_tool(*search(work.asked[0]))
+            adds = [await _timed_call(partial(client.call_tool, *add(text))) for text in work.added]
+            asked = [await _timed_call(partial(client.call_tool, *search(query))) for query in work.asked]
     return Times(adds, asked)
+
+
+def basic_memory(work: Work) -> Times | None:
+    """Measures basic-memory, none when it is not installed.
+
+    Raises:
+        TimeoutError: it was not ready after half an hour.
+    """
+    return asyncio.run(_through_basic_memory(work)) if memory_basic_memory.COMMAND.exists() else None
+
+
+async def _through_basic_memory(work: Work) -> Times:
+    known = {f"note {number}": text for number, text in enumerate(work.known)}
+    async with memory_basic_memory.basic_memory(known) as peer:
+        added = [await peer.add(f"added {number}", text) for number, text in enumerate(work.added)]
+        asked = [(await peer.search(query))[0] for query in work.asked]
+    found = sum(at_once for _, at_once in added)
+    remark = f"   {found} of {len(added)} found at once; ready after {peer.indexing_s:.0f} s"
+    return Times([took_ms for took_ms, _ in added], asked, remark)
 
 
 def mem0(work: Work) -> Times | None:
@@ -188,12 +246,14 @@ def mem0(work: Work) -> Times | None:
     if not MEM0_PYTHON.exists():
         return None
     with Mem0() as peer:
-        for start in range(0, len(work.known), 1_000):
-            part = work.known[start : start + 1_000]
+        started = time.perf_counter()
+        for start in range(0, len(work.known), _BATCH):
+            part = work.known[start : start + _BATCH]
             peer.bulk(part, [spread(text) for text in part])
+        remark = f"   filled in {time.perf_counter() - started:.0f} s"
         adds = [peer.add(text, spread(text)) for text in work.added]
         asked = [peer.search(query, spread(query))[0] for query in work.asked]
-    return Times(adds, asked)
+    return Times(adds, asked, remark)
 
 
 def spread(text: str) -> list[float]:

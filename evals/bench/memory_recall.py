@@ -26,7 +26,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from evals.bench import memory_peers
+from evals.bench import memory_basic_memory, memory_peers
 from memory_mcp.embedding.background import Meaning
 from memory_mcp.embedding.packaged import load_packaged
 from memory_mcp.errors import EmbeddingError
@@ -252,9 +252,17 @@ def _with_model(data: Sequence[Conversation], home: Path, ids: dict[str, list[st
 def _print_peers(data: Sequence[Conversation], ours: Sequence[Outcome]) -> None:
     mine = _figures(ours[: sum(len(one.questions) for one in data)])["recall@10"]
     print(f"recall@10 beside others, the first {len(data)} conversations: ours by words {mine:.3f}")
-    for name, found in (("server-memory, longest word", _by_server_memory(data)), ("mem0, MiniLM", _by_mem0(data))):
+    as_asked, any_word = _by_basic_memory(data)
+    peers = (
+        ("server-memory, longest word", _by_server_memory(data)),
+        ("mem0, MiniLM", _by_mem0(data)),
+        ("basic-memory, as asked", as_asked),
+        ("basic-memory, words OR-ed", any_word),
+    )
+    for name, found in peers:
         if found is None:
-            print(f"  {name:<28} left out: not installed (make bench-peers)")
+            absent = memory_basic_memory.NOT_INSTALLED if "basic" in name else "not installed (make bench-peers)"
+            print(f"  {name:<28} left out: {absent}")
         else:
             value = _figures(found)["recall@10"]
             print(f"  {name:<28} {value:.3f}   ours is {mine / value if value else float('inf'):.2f} times that")
@@ -293,6 +301,30 @@ async def _asked_server_memory(data: Sequence[Conversation]) -> list[Outcome]:
                     found = (answer.structured_content or {}).get("entities", [])
                     outcomes.append(Outcome(question, tuple(entity["name"] for entity in found)))
     return outcomes
+
+
+def _by_basic_memory(data: Sequence[Conversation]) -> tuple[list[Outcome] | None, list[Outcome] | None]:
+    """Asks basic-memory the question as it is, and with its words OR-ed; one server a conversation."""
+    if not memory_basic_memory.COMMAND.exists():
+        return None, None
+    return asyncio.run(_asked_basic_memory(data))
+
+
+async def _asked_basic_memory(data: Sequence[Conversation]) -> tuple[list[Outcome], list[Outcome]]:
+    as_asked: list[Outcome] = []
+    any_word: list[Outcome] = []
+    for conversation in data:
+        notes = {f"note {number}": f"{one.speaker}: {one.body}" for number, one in enumerate(conversation.turns)}
+        turns = dict(zip(notes, (turn.id for turn in conversation.turns), strict=True))
+        async with memory_basic_memory.basic_memory(notes) as peer:
+            for question in conversation.questions:
+                for query, outcomes in (
+                    (question.text, as_asked),
+                    (memory_basic_memory.any_of(question.text), any_word),
+                ):
+                    _, found = await peer.search(query)
+                    outcomes.append(Outcome(question, tuple(turns[title] for title in found)))
+    return as_asked, any_word
 
 
 def _by_mem0(data: Sequence[Conversation]) -> list[Outcome] | None:
