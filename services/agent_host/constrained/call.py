@@ -17,15 +17,15 @@ from typing import Final
 
 from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.constrained.asking import Answer, ask_code, ask_model
-from agent_host.constrained.concluding import UNSIGNED, conclude
+from agent_host.constrained.concluding import conclude
 from agent_host.constrained.options import CallOptions, Decision, ReviewCase, Ruling, Values
 from agent_host.constrained.plain_json import plain_copy
+from agent_host.constrained.recalling import recalled
 from agent_host.constrained.recording import Call
 from agent_host.constrained.reviewing import Reviewed, ask_reviewer, review_reason, ruled, unreviewed, waiting
 from agent_host.constrained.schema import value_fault
 from agent_host.constrained.spec import RuntimeAISpec
-from agent_host.constrained.store import asked_hash
-from agent_host.errors import CallError, NoDecisionError, ReceiptRefusedError, WriterUnavailableError
+from agent_host.errors import CallError, NoDecisionError
 from agent_host.identifiers import new_call_id
 from agent_host.providers.protocol import Identity
 
@@ -45,7 +45,13 @@ async def run_constrained_ai(spec: RuntimeAISpec, input: Values, options: CallOp
         NoDecisionError: there is no output to return, and the spec says `raise`; its entry is recorded.
     """
     call = _checked(spec, input, options)
-    decision = await _made_before(call, options) or await _made_now(call, options)
+    if options.call_id is None or options.store is None:
+        decision = await _made_now(call, options)
+    else:
+        async with options.store.asking(call.call_id):  # two at once: the second gets what the first came to
+            decision = await recalled(call, options.store, options) or await _made_now(call, options)
+    if decision is None:
+        decision = await _made_elsewhere(call, options)
     if decision.output is None:
         raise NoDecisionError(
             f"No usable decision under {spec.spec_id} ({decision.call_id}): {decision.reason}",
@@ -55,8 +61,11 @@ async def run_constrained_ai(spec: RuntimeAISpec, input: Values, options: CallOp
     return decision
 
 
-async def _made_now(call: Call, options: CallOptions) -> Decision:
-    """Makes the decision and its entry; a cancellation before the answer leaves one that failed closed."""
+async def _made_now(call: Call, options: CallOptions) -> Decision | None:
+    """Makes the decision and its entry; a cancellation before the answer leaves one that failed closed.
+
+    None when another process kept a decision under this call id while this one was asking: that one stands.
+    """
     started_ms = options.now_ms()
     try:
         if options.registry is not None:
@@ -94,32 +103,11 @@ def _checked(spec: RuntimeAISpec, values: Values, options: CallOptions) -> Call:
     return Call(spec, identity, options.call_id or new_call_id(), options.turn_id, asked, options.kind)
 
 
-async def _made_before(call: Call, options: CallOptions) -> Decision | None:
-    """Returns the decision that this call id stands for already; its entry is appended again, which changes nothing.
-
-    Raises:
-        CallError: the call id stands for another input or spec, or the store cannot tell.
-    """
-    if options.call_id is None or options.store is None:
-        return None
-    try:
-        kept = options.store.call(options.call_id)
-    except sqlite3.Error as error:
-        raise CallError(f"It cannot be told whether {call.call_id} was used before ({error}); try again.") from error
-    if kept is None:
-        return None
-    if kept.asked != asked_hash(call.spec, call.input):
-        raise CallError(f"{call.call_id} was used before with another input or spec; take a new call id.")
-    try:
-        if call.spec.require_receipt and kept.decision.exit_state != "failed_closed":
-            entry_id: int | None = await options.ledger.sign_decision(kept.draft, kept.openings)
-        else:
-            entry_id = await options.ledger.append_decision(kept.draft, kept.openings)
-    except (WriterUnavailableError, ReceiptRefusedError, OSError) as error:
-        logger.warning("the receipt of %s is not signed: %s", call.call_id, error)
-        default = call.spec.fresh_default()
-        return replace(kept.decision, output=default, exit_state="failed_closed", reason=UNSIGNED, entry_id=None)
-    return replace(kept.decision, entry_id=entry_id)
+async def _made_elsewhere(call: Call, options: CallOptions) -> Decision:
+    decision = await recalled(call, options.store, options) if options.store else None
+    if decision is None:
+        raise CallError(f"{call.call_id} is in use by another process; try again.")
+    return decision
 
 
 async def _decide(call: Call, values: Values, options: CallOptions) -> tuple[Answer, Reviewed]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from agent_host.constrained.asking import Answer
 from agent_host.constrained.options import CallOptions, Decision
@@ -22,11 +23,19 @@ from agent_host.receipts.drafts import DecisionDraft
 
 UNSIGNED: Final = "Its receipt could not be kept where the spec wants it."
 
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
 logger = logging.getLogger(__name__)
 
 
-async def conclude(call: Call, answer: Answer, reviewed: Reviewed, options: CallOptions, started_ms: int) -> Decision:
-    """Appends the call's one entry, and returns the decision as it then stands."""
+async def conclude(
+    call: Call, answer: Answer, reviewed: Reviewed, options: CallOptions, started_ms: int
+) -> Decision | None:
+    """Appends the call's one entry, and returns the decision as it then stands.
+
+    None, and no entry, when another decision of this call id was kept before: that one stands.
+    """
     outcome = Outcome(
         exit_state=reviewed.exit_state,
         output=reviewed.output,
@@ -37,32 +46,39 @@ async def conclude(call: Call, answer: Answer, reviewed: Reviewed, options: Call
         stop_reason=answer.stop_reason,
         verdict=reviewed.verdict,
     )
+    event = call_event(call, outcome, None, lambda usage: _unharmed(call, options.cost, usage))
+    if options.provider is not None:  # before the entry, as it is paid for whatever comes of that
+        _unharmed(call, options.meter, event, call.turn_id)
+    draft, openings = decision_draft(call, outcome)
+    if not _is_kept(call, draft, openings, _decision(call, outcome, reviewed, None), options):
+        return None
     try:
-        entry_id = await _append(call, outcome, reviewed, options)
+        if call.spec.require_receipt:
+            entry_id: int | None = await options.ledger.sign_decision(draft, openings)
+        else:
+            entry_id = await options.ledger.append_decision(draft, openings)
     except (WriterUnavailableError, ReceiptRefusedError, OSError) as error:
         logger.warning("the receipt of %s is not signed: %s", call.call_id, error)
         reviewed = Reviewed("failed_closed", call.spec.fresh_default(), UNSIGNED, reviewed.verdict)
         outcome = replace(outcome, exit_state="failed_closed", output=reviewed.output, fell_back=True)
         entry_id = await _append_closed(call, outcome, reviewed, options)
-    event = call_event(call, outcome, entry_id, options.cost)
-    if options.provider is not None:
-        options.meter(event, call.turn_id)
-    options.emit(event)
+    _unharmed(call, options.emit, replace(event, exit_state=outcome.exit_state, entry_id=entry_id))
     return _decision(call, outcome, reviewed, entry_id)
 
 
-async def _append(call: Call, outcome: Outcome, reviewed: Reviewed, options: CallOptions) -> int | None:
-    draft, openings = decision_draft(call, outcome)
-    _keep(call, draft, openings, _decision(call, outcome, reviewed, None), options)
-    if call.spec.require_receipt:
-        return await options.ledger.sign_decision(draft, openings)
-    return await options.ledger.append_decision(draft, openings)
+def _unharmed(call: Call, told: Callable[P, Result], *values: P.args, **named: P.kwargs) -> Result | None:
+    """Tells somebody of a call; his error is logged, as neither the decision nor its entry depends on him."""
+    try:
+        return told(*values, **named)
+    except Exception:  # whoever wrote it, no exception of his leaves a call (constrained-ai.md, step 5)
+        logger.exception("the call %s could not be priced, metered or told of", call.call_id)
+        return None
 
 
 async def _append_closed(call: Call, outcome: Outcome, reviewed: Reviewed, options: CallOptions) -> int | None:
     """Leaves the entry of a call that failed closed where it can be: signed later from the spool, or the log alone."""
     draft, openings = decision_draft(call, outcome)
-    _keep(call, draft, openings, _decision(call, outcome, reviewed, None), options)
+    _is_kept(call, draft, openings, _decision(call, outcome, reviewed, None), options, again=True)
     try:
         return await options.ledger.append_decision(draft, openings)
     except OSError as error:
@@ -70,18 +86,32 @@ async def _append_closed(call: Call, outcome: Outcome, reviewed: Reviewed, optio
         return None
 
 
-def _keep(
-    call: Call, draft: DecisionDraft, openings: tuple[Opening, ...], decision: Decision, options: CallOptions
-) -> None:
-    """Keeps the spec, and the decision when its caller chose the call id; a store that fails costs the replay alone."""
+def _is_kept(
+    call: Call,
+    draft: DecisionDraft,
+    openings: tuple[Opening, ...],
+    decision: Decision,
+    options: CallOptions,
+    *,
+    again: bool = False,
+) -> bool:
+    """Keeps the spec, and the decision when its caller chose the call id; a store that fails costs the replay alone.
+
+    Returns False when another decision was kept under the call id before, unless it is kept `again`.
+    """
     if options.store is None:
-        return
+        return True
     try:
         options.store.keep_spec(call.spec)
-        if options.call_id is not None:
-            options.store.keep_call(KeptCall(asked_hash(call.spec, call.input), draft, openings, decision))
+        if options.call_id is None:
+            return True
+        kept = KeptCall(asked_hash(call.spec, call.input), draft, openings, decision)
+        if not again:
+            return options.store.keep_call(kept)
+        options.store.replace_call(kept)
     except sqlite3.Error as error:
         logger.warning("the call %s is not kept: %s", call.call_id, error)
+    return True
 
 
 def _decision(call: Call, outcome: Outcome, reviewed: Reviewed, entry_id: int | None) -> Decision:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.constrained.options import SpecRegistry
@@ -126,11 +126,10 @@ class ReplyDrafter:
             usage=answer.usage,
             stop_reason=reply.stop_reason if reply else None,
         )
+        event = call_event(call, outcome, None, self._cost)
+        self._meter(event, self._turn_id)  # before the entry, as it is paid for whatever comes of that
         draft, openings = decision_draft(call, outcome)
-        entry_id = await self._ledger.append_decision(draft, openings)
-        event = call_event(call, outcome, entry_id, self._cost)
-        self._meter(event, self._turn_id)
-        self._emit(event)
+        self._emit(replace(event, entry_id=await self._ledger.append_decision(draft, openings)))
 
 
 def request_value(request: ModelRequest) -> dict[str, JsonValue]:

@@ -107,7 +107,8 @@ class Decision:
     """What a constrained call came to. `output` always satisfies the spec's output_schema.
 
     `reason` says in one sentence why `output` is not the model's, and is empty when it is. `entry_id` is the L12 entry,
-    None while that waits in the spool. `awaits_review` means that a person will still be asked.
+    None while that waits in the spool. `awaits_review` means that a person will still be asked; asked again under the
+    same call id, the decision is what his verdict made of it, and `review_entry_id` is that verdict's L6 entry.
     """
 
     output: JsonValue
@@ -119,6 +120,7 @@ class Decision:
     verdict: Verdict | None = None
     awaits_review: bool = False
     latency_ms: int = 0
+    review_entry_id: int | None = None
 
     @property
     def is_models(self) -> bool:

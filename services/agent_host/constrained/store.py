@@ -5,12 +5,14 @@ One SQLite file in the host's folder, mode 0600. The ledger has none of it: comm
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+from weakref import WeakValueDictionary
 
 from agent_host.constrained.loading import spec_from_json
 from agent_host.constrained.options import Decision, ReviewCase
@@ -96,6 +98,7 @@ class CallStore:
         """
         self._connection = open_private(path, _SCHEMA, _ADDED)
         self._kept: set[str] = set()
+        self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def keep_spec(self, spec: RuntimeAISpec) -> None:
         """Keeps the bytes of a spec under their hash, so that a past decision can be run again."""
@@ -116,20 +119,30 @@ class CallStore:
         """Returns hash and bytes of every spec that was kept, as they stand in the file."""
         return self._connection.execute("SELECT spec_hash, body FROM specs ORDER BY spec_hash").fetchall()
 
-    def keep_call(self, call: KeptCall) -> None:
+    def asking(self, call_id: str) -> asyncio.Lock:
+        """Returns what is held while a call id is looked up, asked and kept: one caller of this process at a time."""
+        return self._asking.setdefault(call_id, asyncio.Lock())
+
+    def keep_call(self, call: KeptCall) -> bool:
         """Keeps a decision before its entry is appended, so that the same call id gives it again after a crash.
 
-        A later one under the same id takes its place: it is the same call, whose receipt could not be signed.
+        Returns whether it is the first of its call id: what another process kept meanwhile stays.
         """
-        openings = [(o.owner_id, o.field, o.key.hex(), o.value.hex()) for o in call.openings]
-        draft = json.dumps({"draft": asdict(call.draft), "openings": openings})
-        row = (call.asked, draft, json.dumps(asdict(call.decision)))
-        self._write("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", call.draft.call_id, *row)
+        return self._write("INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?)", *_call_row(call))
+
+    def replace_call(self, call: KeptCall) -> None:
+        """Puts a decision in the place of the one its caller kept: it is the same call, which could not be signed."""
+        self._write("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", *_call_row(call))
+
+    def was_forgotten(self, call_id: str) -> bool:
+        """Tells whether a call id stood for a decision that was forgotten: on the ledger it still does."""
+        row = self._connection.execute("SELECT 1 FROM calls WHERE call_id = ? AND asked = ''", (call_id,)).fetchone()
+        return row is not None
 
     def call(self, call_id: str) -> KeptCall | None:
-        """Returns the decision that was made under a call id, None when there is none."""
+        """Returns the decision that was made under a call id, None when there is none or it was forgotten."""
         row = self._connection.execute(
-            "SELECT asked, draft, decision FROM calls WHERE call_id = ?", (call_id,)
+            "SELECT asked, draft, decision FROM calls WHERE call_id = ? AND asked != ''", (call_id,)
         ).fetchone()
         if row is None:
             return None
@@ -196,15 +209,17 @@ class CallStore:
     def forget(self, call_id: str) -> int:
         """Erases what was kept of one call, an open case included; returns how many rows that were.
 
-        A verdict that is not on the ledger yet stays until it is, without what it was about: commitments alone.
+        A verdict that is not on the ledger yet stays until it is, without what it was about: commitments alone. Of a
+        call id that a caller chose, the id stays, so that it cannot stand for something else.
         """
+        bare = "UPDATE calls SET asked = '', draft = '', decision = '' WHERE call_id = ? AND asked != ''"
         blank = (
             "UPDATE reviews SET input = '{}', proposal = 'null', reason = '', output = NULL"
             " WHERE call_id = ? AND state = 'ruled'"
         )
         with self._connection:
-            erased = self._connection.execute("DELETE FROM calls WHERE call_id = ?", (call_id,)).rowcount
-            for statement in ("DELETE FROM reviews WHERE call_id = ? AND state != 'ruled'", blank):
+            erased = 0
+            for statement in (bare, "DELETE FROM reviews WHERE call_id = ? AND state != 'ruled'", blank):
                 erased += self._connection.execute(statement, (call_id,)).rowcount
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return erased
@@ -253,6 +268,12 @@ class CallStore:
             entry_id,
             problem,
         )
+
+
+def _call_row(call: KeptCall) -> tuple[str, str, str, str]:
+    openings = [(o.owner_id, o.field, o.key.hex(), o.value.hex()) for o in call.openings]
+    draft = json.dumps({"draft": asdict(call.draft), "openings": openings})
+    return call.draft.call_id, call.asked, draft, json.dumps(asdict(call.decision))
 
 
 def asked_hash(spec: RuntimeAISpec, values: Mapping[str, JsonValue]) -> str:
