@@ -72,7 +72,7 @@ async def test_a_login_by_the_printed_address_a_turn_that_uses_it_and_a_logout(
     assert process.returncode == 0
     assert b"Logged in to shop at 127.0.0.1" in said
     assert "needs a login" not in after[1]
-    assert re.search(r"shop .*2 tools, logged in at 127\.0\.0\.1:\d+ since 20\d\d-", held[1])
+    assert re.search(r"shop .*3 tools, logged in at 127\.0\.0\.1:\d+ since 20\d\d-", held[1])
     assert out == (0, "Logged out of shop; its server took the tokens back.\n")
     assert again == (0, "You are not logged in to shop.\n")
     _no_secret_outside(tmp_path, server)
@@ -100,7 +100,7 @@ async def test_a_browser_is_opened_where_there_is_one_and_two_processes_share_wh
     assert (status, "Your browser opens this address" in said) == (0, True)
     server.keys.lifetime_s = 3600
     both = await asyncio.gather(*(_run(environ, "check") for _ in range(2)))
-    assert ["tools: 2" in one[1] for one in both] == [True, True]
+    assert ["tools: 3" in one[1] for one in both] == [True, True]
     assert server.keys.refreshed == 1
 
 
