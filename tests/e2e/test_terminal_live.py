@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -116,6 +117,24 @@ async def test_ctrl_c_keeps_what_was_said_and_the_conversation_goes_on(person: P
     await at_terminal(person, (Cut(Answer(REPLY), 2, "stall"),), use)
     turns = (person.home / "receipts/chains/turns.jsonl").read_text().splitlines()
     assert [json.loads(line)["outcome"] for line in turns] == ["cancelled"]
+
+
+async def test_ctrl_z_gives_the_cursor_back_and_the_turn_goes_on_afterwards(person: Person) -> None:
+    def use(screen: Terminal) -> None:
+        screen.see_prompt()
+        screen.enter("Tell me about tea")
+        screen.see("writing …")
+        screen.type("\x1a")
+        screen.wait(lambda: not screen.is_cursor_hidden, "the cursor")
+        assert "writing" not in screen.text
+        screen.child.kill(signal.SIGCONT)
+        screen.see("writing …")
+        screen.type("\x03")
+        screen.see("receipt 1 signed")
+        assert screen.words.count("Green tea is fresh") == 1
+        leave(screen)
+
+    await at_terminal(person, (Cut(Answer(REPLY), 2, "stall"),), use)
 
 
 async def test_nothing_is_lost_when_the_window_changes_in_the_middle_of_a_reply(person: Person) -> None:

@@ -40,6 +40,7 @@ class PromptReader:
             complete_in_thread=False,
             reserve_space_for_menu=_MENU_ROWS,
             multiline=True,
+            enable_suspend=True,
             prompt_continuation=lambda width, _line, _wraps: _CONTINUED[-width:],
             key_bindings=_keys(),
         )

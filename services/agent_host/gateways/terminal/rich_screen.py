@@ -7,7 +7,9 @@ Finished blocks are written once and scroll like any text; only the unfinished o
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import signal
 import textwrap
 import time
 from collections.abc import Iterator
@@ -72,8 +74,11 @@ class RichScreen:
     def working(self) -> Iterator[None]:
         """Shows a spinner; what is typed meanwhile is not shown, and waits for the next prompt."""
         self._since, self._doing, self._running = time.monotonic(), _THINKING, []
+        loop = asyncio.get_running_loop()
         with ExitStack() as ending:
             ending.enter_context(unseen_typing())
+            loop.add_signal_handler(signal.SIGTSTP, self._suspend)
+            ending.callback(loop.remove_signal_handler, signal.SIGTSTP)
             ending.callback(self._stop)
             self._is_working = True
             self._tick()
@@ -149,6 +154,11 @@ class RichScreen:
     def _above(self, text: str) -> None:
         if text:
             self._region.paint(text, self._lines() if self._is_working else ())
+
+    def _suspend(self) -> None:
+        """Ctrl-Z: gives the cursor back before this process is stopped, and goes on when it is continued."""
+        with self.held():
+            os.kill(os.getpid(), signal.SIGSTOP)
 
     def _tick(self) -> None:
         """Paints the lines that move, and comes again."""
