@@ -44,6 +44,7 @@ _STATUS_OF_KIND: Final = {
     _NO_CREDIT: 402,
     "rate_limit_exceeded": 429,
 }
+_NO_MODEL: Final = re.compile(r"\bmodel\b.* (not found|does not exist)", re.IGNORECASE)
 _TOLD_STATUS: Final = re.compile("[45][0-9]{2}")
 _PART_WORDS: Final[Mapping[Part, tuple[str, ...]]] = {
     "stream_options": ("stream_options", "include_usage"),
@@ -56,7 +57,7 @@ _REFUSALS: Final = {
     401: "{host} does not accept the API key (401); check PROMETHEUS_API_KEY.",
     402: "The account at {host} has no credit for this request (402); add credit, then ask again.",
     403: "{host} does not let this API key use {model} (403): {reason}",
-    404: "{host} offers no model named {model} (404); check PROMETHEUS_MODEL and PROMETHEUS_BASE_URL: {reason}",
+    404: "{host} offers no model named {model} ({status}); check PROMETHEUS_MODEL and PROMETHEUS_BASE_URL: {reason}",
     413: "This conversation is too large for {model} ({status}): {reason}; start a new session or widen its context.",
 }
 _NO_KEY: Final = "{host} wants an API key (401); set PROMETHEUS_API_KEY."
@@ -139,10 +140,12 @@ def _status(error: Exception) -> int | None:
 def _refusal(error: Exception, endpoint: Endpoint) -> str:
     status = _status(error) or HTTPStatus.BAD_REQUEST
     too_large = isinstance(error, APIError) and not _TOO_LARGE.isdisjoint({str(error.code), str(error.type)})
-    told = _REFUSALS.get(413 if too_large else status, "{host} refused the request ({status}): {reason}")
+    reason = _reason(error, endpoint)
+    no_model = status == HTTPStatus.BAD_REQUEST and _NO_MODEL.search(reason)  # a llama.cpp server of several models
+    kind = 413 if too_large else 404 if no_model else status
+    told = _REFUSALS.get(kind, "{host} refused the request ({status}): {reason}")
     if status == HTTPStatus.UNAUTHORIZED and not endpoint.api_key:
         told = _NO_KEY
-    reason = _reason(error, endpoint)
     return told.format(host=endpoint.host, model=endpoint.model, status=int(status), reason=reason)
 
 

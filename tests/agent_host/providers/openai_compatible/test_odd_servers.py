@@ -130,6 +130,11 @@ async def test_llama_cpps_own_count_tells_a_full_window_from_the_output_limit(ge
     assert reply.stop_reason == "max_tokens"  # others count some of what they generate
 
 
+async def test_a_model_that_a_server_of_several_does_not_have_is_told_with_what_to_check() -> None:
+    told = str(await _error(Failure(400, f"model '{MODEL}' not found")))  # llama.cpp's words
+    assert f"offers no model named {MODEL} (400); check PROMETHEUS_MODEL" in told
+
+
 BROKEN_STREAMS = {
     "nothing": raw_chunks(),
     "nothing at all": raw_chunks(done=False),
