@@ -24,7 +24,7 @@ def test_the_table_of_commands_is_the_one_of_the_program() -> None:
 def test_every_option_named_is_one(command: str) -> None:
     lines = re.findall(rf"^.*agent-host {command}.*$" if command else r"^agent-host --.*$", PAGE, flags=re.MULTILINE)
     named = {option for line in lines for option in re.findall(r"(?<=\s)--?[a-z][a-z-]*", line.split("#")[0])}
-    words = [BIN / "agent-host", *([command] if command else []), "--help"]
+    words = [str(BIN / "agent-host"), *([command] if command else []), "--help"]
 
     shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
 

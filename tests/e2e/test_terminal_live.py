@@ -104,7 +104,7 @@ async def test_ctrl_c_keeps_what_was_said_and_the_conversation_goes_on(person: P
         screen.see("writing …")
         assert screen.is_cursor_hidden
         assert "Green tea is fresh" in screen.words
-        screen.type("half a wo")  # typed too early: not shown now, and not lost
+        screen.type("half a wo")  # typed too early: not shown, and taken away by Ctrl-C
         screen.type("\x03")
         screen.see("Cancelled. qwen3")
         screen.see("receipt 1 signed")
@@ -117,6 +117,21 @@ async def test_ctrl_c_keeps_what_was_said_and_the_conversation_goes_on(person: P
     await at_terminal(person, (Cut(Answer(REPLY), 2, "stall"),), use)
     turns = (person.home / "receipts/chains/turns.jsonl").read_text().splitlines()
     assert [json.loads(line)["outcome"] for line in turns] == ["cancelled"]
+
+
+async def test_what_is_typed_while_a_turn_runs_stands_at_the_next_prompt(person: Person) -> None:
+    def use(screen: Terminal) -> None:
+        screen.see_prompt()
+        screen.enter("hello")
+        screen.see("thinking …")
+        screen.type("next")
+        screen.see("receipt 1 signed")
+        screen.wait(lambda: screen.cursor_row == "you > next", "what was typed")
+        assert screen.words.count("next") == 1
+        screen.type("\x03")
+        leave(screen)
+
+    await at_terminal(person, (Answer("hi"),), use)
 
 
 async def test_ctrl_z_gives_the_cursor_back_and_the_turn_goes_on_afterwards(person: Person) -> None:
