@@ -8,11 +8,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from mcp.shared.auth import OAuthClientInformationFull
+from pydantic import AnyUrl
 
 from agent_host.errors import LoginError
 from agent_host.mcp_clients.oauth.folder import LoginFolder
 from agent_host.mcp_clients.oauth.login import log_in
 from agent_host.mcp_clients.oauth.logout import log_out
+from agent_host.mcp_clients.oauth.redirect import RedirectListener
 from agent_host.mcp_clients.server_config import OAuthSettings, ServerConfig
 from tests.agent_host.mcp_clients.oauth.conftest import LogIn
 from tests.agent_host.mcp_clients.servers.lab import LabOverHttp
@@ -72,17 +75,30 @@ async def test_logging_out_hands_the_tokens_back_and_forgets_them(
     assert not await log_out(folder, server.url)
 
 
+@pytest.mark.parametrize("secret", ["hush", None])
 async def test_a_client_that_the_person_registered_is_used_and_none_is_made(
-    shop: ServerConfig, folder: LoginFolder, browser: Browser
+    shop: ServerConfig, folder: LoginFolder, server: OAuthServer, browser: Browser, secret: str | None
 ) -> None:
-    probe = await log_in(shop, folder, browser, timeout_s=20)
-    assert probe is not None
-    assert probe.client is not None
-    port = int(urlsplit(probe.client["redirect_uris"][0]).port or 0)
-    own = OAuthSettings(client_id=probe.client["client_id"], client_secret="x", redirect_port=port)
+    async with RedirectListener("shop") as listener:
+        way_back = listener.address  # a port that is free
+    server.keys.clients["me"] = OAuthClientInformationFull(
+        client_id="me",
+        client_secret=secret,
+        redirect_uris=[AnyUrl(way_back)],
+        token_endpoint_auth_method="client_secret_basic" if secret else "none",
+        scope="read write",
+    )
+    own = OAuthSettings(
+        client_id="me", client_secret=secret, scope="read write", redirect_port=int(urlsplit(way_back).port or 0)
+    )
+    login = await log_in(replace(shop, oauth=own), folder, browser, timeout_s=20)
+    assert login is not None
+    assert (login.scope, (login.client or {})["client_id"], server.asked["/register"]) == ("read write", "me", 0)
+    if secret is None:
+        return
     with pytest.raises(LoginError, match=r"shop could not be logged in to: its login server gave no token"):
-        await log_in(replace(shop, oauth=own), folder, browser, timeout_s=20)  # a wrong secret, by the right way
-    assert folder.read(shop.url or "") == probe
+        await log_in(replace(shop, oauth=replace(own, client_secret="wrong")), folder, browser, timeout_s=20)
+    assert folder.read(server.url) == login
 
 
 async def test_a_server_that_registers_nobody_names_the_setting(folder: LoginFolder) -> None:
