@@ -11,6 +11,7 @@ process for longer than `close` may take.
 import logging
 import os
 import threading
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S: Final = 0.7
 FLUSH_S: Final = 2.0
+_LOOK_S: Final = 0.02
 _PRODUCT: Final = "prometheus-agent"
 _OTEL: Final = "OTEL_"
 _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -58,8 +60,11 @@ class Export:
         """Send what is left and stop; what takes longer than `patience_s`, or goes nowhere anyway, is given up."""
         ending = threading.Thread(target=self.provider.shutdown, daemon=True)
         ending.start()
-        if not self._outgoing.failed:
-            ending.join(patience_s)
+        until_s = time.monotonic() + patience_s
+        while ending.is_alive() and time.monotonic() < until_s and not self._outgoing.is_in_trouble:
+            ending.join(_LOOK_S)
+        if ending.is_alive():
+            self._outgoing.warn("no answer in time")
 
 
 def is_asked_for(told: Mapping[str, str]) -> bool:

@@ -16,18 +16,11 @@ from opentelemetry.util.types import AnyValue
 from service_telemetry.redaction import redact_text
 
 _CONTENT: Final = frozenset(
-    {
-        "gen_ai.input.messages",
-        "gen_ai.output.messages",
-        "gen_ai.system_instructions",
-        "gen_ai.tool.definitions",
-        "gen_ai.tool.call.arguments",
-        "gen_ai.tool.call.result",
-        "gen_ai.tool.description",
-        "gen_ai.memory.records",
-        "gen_ai.retrieval.documents",
-        "gen_ai.retrieval.query.text",
-    }
+    f"gen_ai.{name}"
+    for name in (
+        *("input.messages", "output.messages", "system_instructions", "memory.records", "retrieval.documents"),
+        *("tool.definitions", "tool.description", "tool.call.arguments", "tool.call.result", "retrieval.query.text"),
+    )
 )
 _EXCEPTION_TYPE: Final = "exception.type"
 _WORDS: Final = 200  # characters of what an exporter says
@@ -39,10 +32,15 @@ class Outgoing(SpanExporter):
 
     def __init__(self, exporter: SpanExporter, destination: str) -> None:
         """Takes the exporter, and the collector's address as it may be shown."""
-        self.failed = False
         self._exporter = exporter
         self._destination = destination
         self._said = _Said()
+        self._has_warned = False
+
+    @property
+    def is_in_trouble(self) -> bool:
+        """Whether the collector has failed, or the exporter says of the batch under way that it has to try again."""
+        return self._has_warned or bool(self._said.words)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Send a batch; never raises."""
@@ -51,14 +49,21 @@ class Outgoing(SpanExporter):
             result = self._exporter.export([cleaned(span) for span in spans])
         except (OSError, RuntimeError, TypeError, ValueError) as error:
             self._said.words, result = type(error).__name__, SpanExportResult.FAILURE
-        if result is not SpanExportResult.SUCCESS and not self.failed:
-            self.failed = True
+        if result is SpanExportResult.SUCCESS:
+            self._said.words = ""
+        else:
+            self.warn("no reason was given")
+        return result
+
+    def warn(self, otherwise: str) -> None:
+        """Say once that spans do not arrive, with what the exporter said last, or else this."""
+        if not self._has_warned:
+            self._has_warned = True
             _logger.warning(
                 "Spans cannot be sent to %s (%s); the work goes on, and this is said once.",
                 self._destination,
-                self._said.words or "no reason was given",
+                self._said.words or otherwise,
             )
-        return result
 
     def shutdown(self) -> None:
         """Close the exporter."""

@@ -11,12 +11,11 @@ _SECRET_SHAPES = re.compile(
     r"|\bgh[a-z]{1,2}_[A-Za-z0-9]{20,}"
     r"|\bxox[a-z]-[A-Za-z0-9-]{10,}"
     r"|\bAKIA[0-9A-Z]{16}\b"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"  # RFC 7519 compact form
+    r"|\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"  # RFC 7519 compact form
     r"|(?<=://)[^/\s:@\"]+:[^/\s@\"]+(?=@)"  # RFC 3986 section 3.2.1
 )
 _ASSIGNED = re.compile(
-    r"(?i)((?<![a-z])(?:(?:api|access|private)[_-]?key|(?:\w+[_-])?token|(?:\w+[_-])?secret|password|passwd))"
-    r"=[^\s&\"'<>;,*]{4,}"
+    r"(?i)((?<![a-z])(?:(?:api|access|private)[_-]?key|token|secret|password|passwd))=[^\s&\"'<>;,*]{4,}"
 )
 
 

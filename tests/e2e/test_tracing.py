@@ -77,7 +77,9 @@ def test_a_turn_is_one_trace_across_host_servers_and_writer(person: Person, prot
 
     (turn,) = (span for span in spans if span.name == TURN)
     assert {span.trace for span in spans} == {turn.trace}
-    assert parents(spans) == {
+    told = parents(spans)
+    assert told.pop(f"{WRITER}/Append", TURN) == TURN  # what a new home registers once: specs, tool lists
+    assert told == {
         TURN: "",
         "chat offline-rules": TURN,
         TOOL: TURN,
@@ -213,15 +215,15 @@ def test_a_strangers_server_is_told_nothing_of_the_collector(person: Person, tmp
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
 def test_a_collector_that_is_away_is_one_warning_and_costs_no_turn(person: Person, protocol: str) -> None:
     endpoint = closed_port()
-    told = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+    told = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
 
     text = b"hello\nRemember that Ana likes green tea.\nWhat do you know about Ana?\n"
-    done = person.run("agent-host", "chat", text=text, OTEL_EXPORTER_OTLP_PROTOCOL=protocol, **told)
+    done = person.run("agent-host", "chat", text=text, **told)
 
     assert done.returncode == 0
     assert done.stdout.count(b"signed") == 3
-    assert done.stderr.decode().count("\n") <= 1
-    assert all(b"Spans cannot be sent" in line for line in done.stderr.splitlines())
+    (warning,) = done.stderr.decode().splitlines()
+    assert f"Spans cannot be sent to {endpoint.removeprefix('http://')}" in warning
     assert person.run("agent-host", "receipts", "verify").returncode == 0
 
 
@@ -234,6 +236,16 @@ def test_a_collector_that_never_answers_holds_up_neither_turns_nor_the_end(perso
             say("What do you know about Ana?")
 
         assert not hold.is_set()  # the conversation is over, and no request was ever answered
+
+
+def test_without_an_endpoint_nothing_of_the_sdk_is_loaded(person: Person) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "agent_host", "ask", "Remember that Ana likes green tea."]
+    done = subprocess.run(command, capture_output=True, cwd=person.folder, env=person.environ, text=True, check=True)
+
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "agent_host.tracing.spans" in loaded
+    heavy = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.proto", "requests")
+    assert [name for name in loaded if name.startswith(heavy)] == []
 
 
 def test_without_the_package_there_is_one_warning_and_the_trace_file(person: Person, tmp_path: Path) -> None:
