@@ -96,6 +96,7 @@ class OpenAiServer:
         self.requests: list[Seen] = []
         self.left = asyncio.Event()
         self.url = ""
+        self.models: Sequence[str] | None = None  # what it lists; a path it does not know otherwise
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -121,6 +122,9 @@ class OpenAiServer:
         await asyncio.gather(*self._connections)
 
     def _step(self, seen: Seen) -> Step:
+        if seen.path == "/v1/models" and self.models is not None:
+            listed = [{"id": name, "object": "model", "created": 1, "owned_by": "us"} for name in self.models]
+            return Raw(json.dumps({"object": "list", "data": listed}).encode())
         if problem := _problem(seen):
             return problem
         if not self.script:
@@ -249,7 +253,7 @@ async def _read_request(reader: asyncio.StreamReader) -> Seen | None:
     first, *lines = head.split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Seen(first.split(" ")[1], headers, json.loads(body))
+    return Seen(first.split(" ")[1], headers, json.loads(body or b"{}"))
 
 
 async def _write_whole(

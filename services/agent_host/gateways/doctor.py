@@ -22,6 +22,7 @@ from agent_host.gateways.check import look
 from agent_host.gateways.finding import Finding
 from agent_host.gateways.screen import printable
 from agent_host.memory_settings import memory_settings
+from agent_host.model_server import look_at_model_server
 from agent_host.receipts.verification import waiting
 from agent_host.settings import HostSettings, host_settings, require_key, writer_token
 from service_runtime.errors import ServiceError
@@ -36,7 +37,7 @@ async def doctor(settings: Settings, environ: Mapping[str, str], *, as_json: boo
     """Prints the findings; returns 0 when nothing is wrong, else 1."""
     findings = list(examine(settings, environ))
     if not any(finding.state == "wrong" for finding in findings):
-        findings += await _answers(settings, environ)
+        findings += [*await _model_server(settings), *await _answers(settings, environ)]
     if as_json:
         sys.stdout.write(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False) + "\n")
     else:
@@ -134,6 +135,11 @@ def _ledger(home: Path) -> Iterator[Finding]:
     queued = waiting(home)
     if queued:
         yield Finding("ledger", "note", f"{queued} receipts wait unsigned for the writer; the next turn sends them.")
+
+
+async def _model_server(settings: Settings) -> list[Finding]:
+    found = await look_at_model_server(host_settings(settings))
+    return [Finding("model", *found)] if found else []
 
 
 async def _answers(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:

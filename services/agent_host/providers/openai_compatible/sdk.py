@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import warnings
@@ -80,6 +81,24 @@ def open_client(endpoint: Endpoint) -> AsyncOpenAI:
             max_retries=endpoint.max_retries,
             http_client=DefaultAsyncHttpxClient(timeout=limit, event_hooks={"response": [_no_long_waits]}),
         )
+
+
+async def listed_models(endpoint: Endpoint) -> tuple[str, ...] | None:
+    """Returns the names of the models that a server lists, None where it lists none at all (404).
+
+    Raises:
+        ProviderError: it cannot be reached, or refuses to tell.
+    """
+    client = open_client(endpoint)
+    try:
+        async with asyncio.timeout(endpoint.timeout_s):
+            return tuple(str(model.id) for model in (await client.models.list()).data)
+    except BREAKS as error:
+        if _status(error) == HTTPStatus.NOT_FOUND:
+            return None
+        raise failure(error, endpoint) from error
+    finally:
+        await client.close()
 
 
 @contextmanager
