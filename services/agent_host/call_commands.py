@@ -28,12 +28,15 @@ def decide(
     values: Annotated[str, typer.Argument(metavar="INPUT", help="Its input, as a JSON object.")],
     home: HomeOption = None,
     as_json: JsonOption = False,
+    call_id: Annotated[
+        str | None, typer.Option("--call-id", help="c_ and a ULID: the same again gives the same decision.")
+    ] = None,
 ) -> int:
-    """Make one constrained call under a spec; status 1 when its default stands."""
+    """Make one constrained call under a spec; status 1 when no output of a model or reviewer came of it."""
     from agent_host.gateways.decide import decide as run_decide
 
     settings = settings_of(home)
-    return run_command(lambda: run_decide(settings, os.environ, spec, values, as_json=as_json))
+    return run_command(lambda: run_decide(settings, os.environ, spec, values, as_json=as_json, call_id=call_id))
 
 
 @specs.command("list")

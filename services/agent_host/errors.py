@@ -23,8 +23,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agent_host.constrained.options import Decision
     from agent_host.providers.protocol import Usage
-    from agent_host.tracing.events import ExitState
 
 
 class HostError(Exception):
@@ -76,12 +76,11 @@ class TraceError(HostError):
 
 
 class NoDecisionError(HostError):
-    """A call under a spec that says `raise` came to no usable output; `call_id` names its entry."""
+    """A call under a spec that says `raise` came to no usable output; `decision` has everything but that."""
 
-    def __init__(self, message: str, call_id: str, exit_state: ExitState) -> None:
+    def __init__(self, message: str, decision: Decision) -> None:
         super().__init__(message)
-        self.call_id = call_id
-        self.exit_state = exit_state
+        self.decision = decision
 
 
 class ProviderError(HostError):

@@ -53,11 +53,8 @@ async def run_constrained_ai(spec: RuntimeAISpec, input: Values, options: CallOp
     if decision is None:
         decision = await _made_elsewhere(call, options)
     if decision.output is None:
-        raise NoDecisionError(
-            f"No usable decision under {spec.spec_id} ({decision.call_id}): {decision.reason}",
-            decision.call_id,
-            decision.exit_state,
-        )
+        told = f"No usable decision under {spec.spec_id} ({decision.call_id}): {decision.reason}"
+        raise NoDecisionError(told, decision)
     return decision
 
 

@@ -174,7 +174,10 @@ async def test_a_spec_that_says_raise_raises_after_its_entry(desk: Desk) -> None
     with pytest.raises(NoDecisionError, match="No usable decision under mood-reader") as caught:
         await run_constrained_ai(strict, MESSAGE, desk.saying(REFUSED))
 
-    assert (caught.value.call_id, caught.value.exit_state) == (desk.entry.call_id, "fallback_provider")
+    assert (caught.value.decision.call_id, caught.value.decision.exit_state) == (
+        desk.entry.call_id,
+        "fallback_provider",
+    )
 
 
 async def test_a_cancelled_call_has_its_entry_too(desk: Desk) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from agent_host.constrained import CallOptions, Decision, Ruling, RuntimeAISpec, run_constrained_ai
+from agent_host.constrained.drafter import ReplyDrafter
+from agent_host.constrained.specs import reply_drafter
 from agent_host.constrained.verdicts import rule
 from agent_host.errors import CallError, NoDecisionError
 from agent_host.identifiers import new_call_id
@@ -175,3 +177,27 @@ async def test_a_call_that_dies_before_its_entry_is_in_the_usage_ledger_all_the_
     monkeypatch.undo()
     await run_constrained_ai(spec(), MESSAGE, options)
     assert metered == [Usage(12, 33)]  # one paid call, one row
+
+
+async def test_a_reply_whose_entry_finds_no_disk_is_in_the_usage_ledger_all_the_same(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    metered: list[Usage] = []
+    monkeypatch.setattr(desk.ledger, "append_decision", full)
+    provider = ScriptedProvider(says("Hello."))
+    drafter = ReplyDrafter(
+        provider,
+        reply_drafter(provider.identity, 60_000),
+        desk.ledger,
+        desk.events.append,
+        turn_id=None,
+        now_ms=desk.clock.now_ms,
+        cost=lambda _: 0,
+        meter=lambda event, _: metered.append(event.usage),
+    )
+    with pytest.raises(OSError, match="No space left"):
+        await drafter.reply(ModelRequest("", (), (), "auto", 100), "loop", lambda _: None)
+    assert metered == [Usage(12, 33)]

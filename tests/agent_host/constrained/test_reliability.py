@@ -248,7 +248,7 @@ async def test_a_refused_draft_fails_a_spec_closed_that_requires_a_receipt(desk:
     strict = spec(require_receipt=True, fallback_behavior="raise", deterministic_default=None)
     with pytest.raises(NoDecisionError) as caught:
         await run_constrained_ai(strict, MESSAGE, desk.saying(GOOD, call_id=call_id))
-    assert caught.value.exit_state == "failed_closed"
+    assert caught.value.decision.exit_state == "failed_closed"
     assert not isinstance(caught.value, ReceiptRefusedError)
 
 

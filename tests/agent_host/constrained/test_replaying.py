@@ -10,9 +10,10 @@ import pytest
 
 from agent_host.constrained import Ruling, run_constrained_ai, shipped_spec
 from agent_host.constrained.options import ReviewCase
-from agent_host.constrained.replaying import Past, past_decision, replay
+from agent_host.constrained.replaying import Past, code_of, past_decision, replay
 from agent_host.constrained.restating import restated
 from agent_host.constrained.specs import CODE_IDENTITY
+from agent_host.constrained.verdicts import rule
 from agent_host.errors import CallError, UsageError
 from agent_host.providers.protocol import Identity, JsonValue
 from agent_host.receipts.commitments import commit
@@ -76,10 +77,36 @@ async def test_a_reviewers_verdict_is_given_again_as_it_was(desk: Desk) -> None:
     assert (done.same, done.exit_state, done.output) == (True, "ok_amended", amended)
 
 
-async def test_an_open_case_is_replayed_without_a_second_case(desk: Desk) -> None:
-    await run_constrained_ai(sure_spec(), MESSAGE, desk.saying(UNSURE))
-    assert (await replay(past(desk), desk.saying(UNSURE))).same
-    assert len(desk.store.reviews("waiting")) == 1
+@pytest.mark.parametrize(("said_now", "same"), [(UNSURE, True), (UNSURE.replace("glad", "sad"), False)])
+@pytest.mark.parametrize("ruling", [None, Ruling("approved", "Ana"), Ruling("rejected", "Ana")])
+async def test_of_a_case_for_the_queue_what_the_model_said_is_compared(
+    desk: Desk, said_now: str, same: bool, ruling: Ruling | None
+) -> None:
+    decision = await run_constrained_ai(sure_spec(), MESSAGE, desk.saying(UNSURE))
+    if ruling is not None:
+        rule(desk.store, desk.openings, decision.call_id, ruling)
+    done = await replay(past(desk), desk.saying(said_now))
+    assert (done.same, done.output, done.proposal) == (same, decision.output, json.loads(said_now))
+    assert len(desk.store.reviews("waiting", "ruled")) == 1  # no second case
+
+
+async def test_a_default_that_stood_for_nobody_knows_what_is_not_compared(desk: Desk) -> None:
+    await run_constrained_ai(sure_spec(), MESSAGE, desk.saying(UNSURE, store=None))
+    desk.store.keep_spec(sure_spec())
+    assert (await replay(past(desk), desk.saying(UNSURE))).same is None
+
+
+async def test_a_case_of_a_failed_model_is_the_same_when_it_fails_again(desk: Desk) -> None:
+    queueing = spec(fallback_behavior="queue-for-review")
+    await run_constrained_ai(queueing, MESSAGE, desk.saying("no", "no"))
+    was = past(desk)
+    assert (await replay(was, desk.saying("no", "no"))).same
+    assert not (await replay(was, desk.saying(GOOD))).same
+
+
+def test_only_the_spec_that_code_answers_is_replayed_by_it() -> None:
+    assert code_of(shipped_spec("restates", CODE_IDENTITY)) is restated
+    assert code_of(spec(model_identity=CODE_IDENTITY)) is None
 
 
 async def test_a_decision_of_code_is_replayed_by_the_code(desk: Desk) -> None:

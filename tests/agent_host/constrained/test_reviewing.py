@@ -186,7 +186,7 @@ async def test_a_spec_that_raises_raises_when_its_reviewer_rejects(desk: Desk) -
     strict = sure_spec(fallback_behavior="raise", deterministic_default=None)
     with pytest.raises(NoDecisionError) as caught:
         await run_constrained_ai(strict, MESSAGE, desk.saying(UNSURE, reviewer=reviewer))
-    assert caught.value.exit_state == "rejected_by_reviewer"
+    assert caught.value.decision.exit_state == "rejected_by_reviewer"
 
 
 # The later verdict, over a real writer

@@ -15,8 +15,9 @@ import pytest
 import pytest_asyncio
 
 from agent_host.app import open_calls, open_desk
+from agent_host.call_parts import calls_of_model
 from agent_host.constrained import Decision, run_constrained_ai
-from agent_host.errors import HomeInUseError, UsageError
+from agent_host.errors import HomeInUseError, NoDecisionError, UsageError
 from agent_host.gateways.commands.command import Desk
 from agent_host.gateways.conversation import converse
 from agent_host.gateways.decide import decide
@@ -25,7 +26,8 @@ from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.gateways.replay import replay_call
 from agent_host.gateways.review import give_verdict, list_reviews, ruling_of, waiting_calls
 from agent_host.gateways.watch import watch_chain
-from agent_host.providers.protocol import Identity, JsonValue
+from agent_host.identifiers import new_call_id
+from agent_host.providers.protocol import Identity, JsonValue, Usage
 from service_runtime.settings import Settings, load_settings
 from tests.agent_host.constrained.parts import MESSAGE, spec, sure_spec
 from tests.agent_host.gateways.talking import EchoHost, Typed
@@ -120,6 +122,61 @@ async def test_a_spec_in_a_file_is_called_without_python(
     with pytest.raises(UsageError, match="lacks the field 'message'"):
         await decide(place.settings, place.environ, spec_file, "{}", as_json=False)
     assert len(verified(place.ledger, "L12")) == 2
+
+
+async def test_a_call_id_of_the_command_line_gives_the_same_decision_and_one_entry(
+    place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec_file, call_id = tmp_path / "mood.json", new_call_id()
+    spec_file.write_text(json.dumps({**spec().as_json(), "model_identity": None}))
+    said = []
+    for _ in range(2):
+        await decide(place.settings, place.environ, spec_file, json.dumps(MESSAGE), as_json=True, call_id=call_id)
+        said.append(json.loads(capsys.readouterr().out))
+    assert said[0] == said[1]
+    assert [entry.fields["callId"] for entry in verified(place.ledger, "L12")] == [call_id]
+    with pytest.raises(UsageError, match="call_id must be c_ and a ULID"):
+        await decide(place.settings, place.environ, spec_file, json.dumps(MESSAGE), as_json=True, call_id="mine")
+
+
+async def test_a_spec_that_raises_is_one_json_document_too(
+    place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec_file = tmp_path / "mood.json"
+    strict = spec(fallback_behavior="raise", deterministic_default=None)
+    spec_file.write_text(json.dumps({**strict.as_json(), "model_identity": None}))
+    assert await decide(place.settings, place.environ, spec_file, json.dumps(MESSAGE), as_json=True) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["output"], told["exit_state"], told["entry_id"]) == (None, "fallback_provider", 1)
+    with pytest.raises(NoDecisionError, match="No usable decision under mood-reader"):
+        await decide(place.settings, place.environ, spec_file, json.dumps(MESSAGE), as_json=False)
+
+
+async def test_a_call_is_answered_by_the_model_of_its_spec(place: Place) -> None:
+    environ = {**place.environ, "PROMETHEUS_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": "test-key-0815"}
+    settings = Place(environ, place.ledger).settings
+    small = Identity("anthropic", "claude-haiku-5-5", "5-5")
+    async with AsyncExitStack() as resources:
+        calls = open_calls(settings, open_desk(settings, environ, resources), resources)
+        assert calls.provider is not None
+        assert calls.provider.identity != small
+        chosen = calls_of_model(settings, calls, small, resources)
+        assert chosen.provider is not None
+        assert chosen.provider.identity == small
+        assert chosen.cost(Usage(1_000_000)) != calls.cost(Usage(1_000_000))
+        assert calls_of_model(settings, calls, Identity("openai", "gpt-x", "x"), resources) is calls
+
+
+async def test_a_replay_by_another_provider_than_then_says_what_to_set(place: Place) -> None:
+    small = sure_spec(model_identity=Identity("anthropic", "claude-haiku-5-5", "5-5"))
+    async with AsyncExitStack() as resources:
+        desk = open_desk(place.settings, place.environ, resources)
+        options = open_calls(place.settings, desk, resources)
+        decision = await run_constrained_ai(small, MESSAGE, replace(options, provider=None, code=lambda _: UNSURE))
+    with pytest.raises(
+        UsageError, match=r"was answered by anthropic/claude-haiku-5-5 \(5-5\).*set PROMETHEUS_PROVIDER"
+    ):
+        await replay_call(place.settings, place.environ, decision.call_id, as_json=False)
 
 
 async def test_an_opening_is_revealed_with_its_key_and_forgotten_for_good(
