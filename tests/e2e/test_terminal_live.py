@@ -129,6 +129,12 @@ async def test_what_is_typed_while_a_turn_runs_stands_at_the_next_prompt(person:
         screen.wait(lambda: screen.cursor_row == "you > next", "what was typed")
         assert screen.words.count("next") == 1
         screen.type("\x03")
+        screen.see_prompt()
+        screen.enter("/tools")
+        screen.type("soon")  # between a command and the prompt after it
+        screen.wait(lambda: screen.cursor_row == "you > soon", "what was typed")
+        assert screen.words.count("soon") == 1
+        screen.type("\x03")
         leave(screen)
 
     await at_terminal(person, (Answer("hi"),), use)

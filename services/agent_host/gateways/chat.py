@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import Literal
 
 from agent_host.app import Host, first_screen
@@ -17,6 +17,7 @@ from agent_host.gateways.overview import SHOWN_SESSIONS, chosen, resumed_text, s
 from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.gateways.readers import PipeReader, PromptedLines, Reader
 from agent_host.gateways.screen import Screen
+from agent_host.gateways.terminal.keys import unseen_typing
 from agent_host.gateways.terminal.log_lines import logs_on
 from agent_host.gateways.terminal.rich_screen import RichScreen, preload
 from service_runtime.settings import Settings
@@ -53,7 +54,11 @@ async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool, r
             host.start()
         lines: Reader = prompted or PipeReader(sys.stdin.fileno())
         reader = _prompt(desk, host) if way == "rich" else lines
-        with logs_on(screen) if way == "rich" and sys.stderr.isatty() else nullcontext():
+        with ExitStack() as ending:
+            if way == "rich":
+                ending.enter_context(unseen_typing())
+            if way == "rich" and sys.stderr.isatty():
+                ending.enter_context(logs_on(screen))
             ended_by_itself = await converse(desk, reader, screen)
     finally:
         await host.close()

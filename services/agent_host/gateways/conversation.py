@@ -120,7 +120,8 @@ class _Conversation:
         self._screen.finish(result)
 
     async def _command(self, text: str) -> None:
-        answer = await run_command(self._desk, text)
+        with self._screen.working("working"):
+            answer = await run_command(self._desk, text)
         if answer.text:
             self._screen.say(answer.text)
         if answer.rows:

@@ -34,7 +34,7 @@ class PlainScreen:
         """Writes two aligned columns."""
         self.say(table(rows))
 
-    def working(self) -> AbstractContextManager[None]:
+    def working(self, doing: str = "thinking") -> AbstractContextManager[None]:  # noqa: ARG002 - the seam's signature
         """Shows nothing: what runs is seen by what it says."""
         return nullcontext()
 

@@ -30,8 +30,8 @@ class Screen(Protocol):
         """Shows two columns."""
         ...
 
-    def working(self) -> AbstractContextManager[None]:
-        """Shows that something runs, for as long as it does."""
+    def working(self, doing: str = "thinking") -> AbstractContextManager[None]:
+        """Shows that something runs, for as long as it does, and in a word what."""
         ...
 
     def held(self) -> AbstractContextManager[None]:

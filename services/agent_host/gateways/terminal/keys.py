@@ -1,4 +1,4 @@
-"""What a person types while a turn runs: kept for the next prompt, and not shown in the middle of a reply."""
+"""What a person types while no prompt waits for it: kept for the next one, and not shown in the middle of a reply."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOCAL_MODES: Final = 3  # where `tcgetattr` keeps them
 
 @contextmanager
 def unseen_typing() -> Iterator[None]:
-    """Switches the echo of the terminal off for a while; where the input is no terminal, does nothing."""
+    """Switches the echo of the terminal off for a while, which a prompt does not need; does nothing elsewhere."""
     try:
         descriptor = sys.stdin.fileno()
         before = termios.tcgetattr(descriptor)

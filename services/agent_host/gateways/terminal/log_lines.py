@@ -38,9 +38,7 @@ def logs_on(screen: Screen) -> Iterator[None]:
     """Has every log record go to a screen for a while, in the form and from the level that are set."""
     root = logging.getLogger()
     before = root.handlers[:]
-    logging.getLogger("markdown_it").setLevel(
-        logging.INFO
-    )  # its every step is no news at any level
+    logging.getLogger("markdown_it").setLevel(logging.INFO)  # its every step is no news at any level
     lines = LogLines(screen, asyncio.get_running_loop())
     for handler in before:
         lines.setFormatter(handler.formatter)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 from agent_host.gateways.event_lines import event_line, started_line
 from agent_host.gateways.plain_screen import CANCELLED, NoticesOnce, was_cut_short
 from agent_host.gateways.screen import Rows, printable
-from agent_host.gateways.terminal.keys import unseen_typing
 from agent_host.gateways.terminal.region import Region
 from agent_host.receipts.line import receipt_line
 from agent_host.tracing.events import Notice, ReplyDelta, ToolCalled, ToolStarted, TurnEvent
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from agent_host.turn import TurnResult
 
 TICK_S: Final = 0.1
-_THINKING: Final = "thinking"
 _WRITING: Final = "writing"
 
 
@@ -49,7 +47,7 @@ class RichScreen:
         self._loaded: Painter | None = None
         self._notices = NoticesOnce()
         self._streamed = ""
-        self._doing = _THINKING
+        self._doing = ""
         self._running: list[str] = []
         self._since = 0.0
         self._frame = 0
@@ -71,17 +69,16 @@ class RichScreen:
         self._above(self._painter.table([(printable(name), printable(value)) for name, value in rows]))
 
     @contextmanager
-    def working(self) -> Iterator[None]:
-        """Shows a spinner; what is typed meanwhile is not shown, and waits for the next prompt."""
-        self._since, self._doing, self._running = time.monotonic(), _THINKING, []
+    def working(self, doing: str = "thinking") -> Iterator[None]:
+        """Shows a spinner in a moment."""
+        self._since, self._doing, self._running = time.monotonic(), doing, []
         loop = asyncio.get_running_loop()
         with ExitStack() as ending:
-            ending.enter_context(unseen_typing())
             loop.add_signal_handler(signal.SIGTSTP, self._suspend)
             ending.callback(loop.remove_signal_handler, signal.SIGTSTP)
             ending.callback(self._stop)
             self._is_working = True
-            self._tick()
+            self._ticking = loop.call_later(TICK_S, self._tick)
             yield
 
     @contextmanager
