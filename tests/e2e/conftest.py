@@ -13,6 +13,7 @@ import pytest
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
+NOT_INHERITED = ("PROMETHEUS_", "ANTHROPIC_", "OTEL_")
 BUILT_IN = ("memory", "calendar", "notes", "search", "reports", "messages")
 
 SLOW_SERVER = """
@@ -39,7 +40,7 @@ class Person:
 
     @property
     def environ(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PROMETHEUS_", "ANTHROPIC_"))}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
         return {**kept, "PROMETHEUS_HOME": str(self.home), "PROMETHEUS_TIMEZONE": "Europe/Berlin", "TERM": "dumb"}
 
     def run(self, *command: str, text: bytes = b"", **environ: str) -> subprocess.CompletedProcess[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -15,6 +16,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import BIN, Person
+from tests.e2e.test_anthropic import REMEMBER
+from tests.fakes.anthropic_server import KEY as ANTHROPIC_KEY
+from tests.fakes.anthropic_server import MODEL, Answer, anthropic_server, text
 from tests.otlp_receiver import Receiver, Span, closed_port, over_grpc, over_http
 
 pytestmark = pytest.mark.slow  # starts many processes
@@ -259,3 +263,36 @@ def test_without_the_package_there_is_one_warning_and_the_trace_file(person: Per
     assert done.returncode == 0
     assert done.stderr.decode().count("pip install 'prometheus-agent[otel]'") == 1
     assert len(list((person.home / "host" / "traces").glob("*.jsonl"))) == 1
+
+
+async def test_a_models_calls_are_told_of_once_and_those_of_the_background_apart(person: Person) -> None:
+    facts = {"facts": [], "episode": "Somebody spoke of Ana.", "company_research": False}
+    steps = (REMEMBER, Answer([text("Noted.")]), Answer([text(json.dumps(facts))]))
+    with over_http() as receiver:
+        async with anthropic_server(*steps) as server:
+            told = {
+                "PROMETHEUS_PROVIDER": "anthropic",
+                "PROMETHEUS_API_KEY": ANTHROPIC_KEY,
+                "PROMETHEUS_BASE_URL": server.url,
+                "PROMETHEUS_MODEL": MODEL,
+                "PROMETHEUS_SMALL_MODEL": MODEL,
+                "PROMETHEUS_RETRIEVAL_GATE": "off",
+                "PROMETHEUS_CONSOLIDATE_EVERY": "1",
+            }
+            with chatting(person, settings(receiver, **told)) as say:
+                say("Remember that Ana likes green tea.")
+                spans = await asyncio.to_thread(receiver.wait, has(TURN, TOOL, CALL, "consolidate"))
+
+    (turn,) = (span for span in spans if span.name == TURN)
+    (work,) = (span for span in spans if span.name == "consolidate")
+    chats = [span for span in spans if span.name == f"chat {MODEL}"]
+    assert [(chat.attributes["prometheus.call.kind"], chat.parent) for chat in chats] == [
+        ("loop", turn.id),
+        ("loop", turn.id),
+        ("consolidation", work.id),
+    ]
+    assert chats[0].attributes["gen_ai.usage.input_tokens"] == 2112
+    assert work.trace != turn.trace
+    assert work.links == ((turn.trace, turn.id),)
+    counted = [span for span in spans if "gen_ai.usage.input_tokens" in span.attributes]
+    assert counted == chats  # the SDK's own spans would say it twice
