@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Final
 
 from agent_host.errors import ReceiptRefusedError, WriterUnavailableError
 from agent_host.receipts.commitments import Opening
@@ -14,13 +16,18 @@ from agent_host.receipts.openings import OpeningStore
 from agent_host.receipts.protocol import ReceiptStatus, StoredEntry, Writer
 from agent_host.receipts.spool import Spool
 
+FIRST_PAUSE_S: Final = 1.0
+LONGEST_PAUSE_S: Final = 30.0
+
 
 class ReceiptLog:
     """The `Ledger` of one host; calls at the same time are welcome.
 
     `ensure_writer` brings the writer up, or raises `WriterUnavailableError`; it is asked once a turn. After a failure
-    the rest of the turn goes to the spool without waiting again. Whatever touches the spool does so one after the
-    other: what is queued while others are sent must neither be lost nor overtake them.
+    the rest of the turn goes to the spool without waiting again. Calls outside any turn ask for it at once, and while
+    it stays away after pauses that double, up to `LONGEST_PAUSE_S`; `now_s` is a clock that never goes back. Whatever
+    touches the spool does so one after the other: what is queued while others are sent must neither be lost nor
+    overtake them.
     """
 
     def __init__(
@@ -29,12 +36,16 @@ class ReceiptLog:
         spool: Spool,
         openings: OpeningStore,
         ensure_writer: Callable[[], Awaitable[None]],
+        now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._writer = writer
         self._spool = spool
         self._openings = openings
         self._ensure_writer = ensure_writer
+        self._now_s = now_s
         self._away: str | None = None
+        self._ask_again_at_s = 0.0
+        self._pause_s = 0.0
         self._set_aside: list[str] = []
         self._entry_ids: dict[str, int] = {}
         self._spooling = asyncio.Lock()
@@ -49,11 +60,7 @@ class ReceiptLog:
         """Records durably that a turn starts, sending first what waits from earlier turns."""
         self._keep(opening)
         self._entry_ids.clear()
-        try:
-            await self._ensure_writer()
-            self._away = None
-        except WriterUnavailableError as error:
-            self._away = str(error)
+        await self._ask_again()
         await self._deliver(intent)
 
     async def register_spec(self, draft: SpecDraft) -> None:
@@ -63,6 +70,8 @@ class ReceiptLog:
     async def append_decision(self, draft: DecisionDraft, openings: tuple[Opening, ...]) -> int | None:
         """Records one model call durably; returns its entry id, None when it waits in the spool."""
         self._keep(*openings)
+        if self._away and draft.turn_id is None and self._now_s() >= self._ask_again_at_s:
+            await self._ask_again()
         status = await self._deliver(draft)
         return status.entry.id if status.entry else None
 
@@ -101,6 +110,21 @@ class ReceiptLog:
         except sqlite3.Error as error:
             self._set_aside.append(f"an opening could not be kept ({error}).")
 
+    async def _ask_again(self) -> None:
+        """Asks for the writer; calls outside a turn that come meanwhile do not."""
+        self._ask_again_at_s = self._now_s() + LONGEST_PAUSE_S
+        try:
+            await self._ensure_writer()
+            self._away = None
+        except WriterUnavailableError as error:
+            self._has_gone(error)
+
+    def _has_gone(self, error: WriterUnavailableError) -> None:
+        """Has what comes go to the spool; each failure since the last entry doubles the pause."""
+        self._away = str(error)
+        self._ask_again_at_s = self._now_s() + self._pause_s
+        self._pause_s = min(LONGEST_PAUSE_S, 2 * self._pause_s or FIRST_PAUSE_S)
+
     async def _deliver(self, draft: Draft) -> ReceiptStatus:
         if self._away or len(self._spool):
             async with self._spooling:
@@ -109,7 +133,7 @@ class ReceiptLog:
         try:
             return ReceiptStatus(await self._send(draft), self._spool.receipts)
         except WriterUnavailableError as error:
-            self._away = str(error)
+            self._has_gone(error)
             async with self._spooling:
                 return self._queue(draft)
         except ReceiptRefusedError as error:
@@ -132,7 +156,7 @@ class ReceiptLog:
             try:
                 await self._send(waiting[0])
             except WriterUnavailableError as error:
-                self._away = str(error)
+                self._has_gone(error)
                 break
             except ReceiptRefusedError as error:
                 self._refuse(waiting[0], error)
@@ -141,6 +165,11 @@ class ReceiptLog:
         return not waiting
 
     async def _send(self, draft: Draft) -> StoredEntry | None:
+        entry = await self._sent(draft)
+        self._pause_s = 0.0
+        return entry
+
+    async def _sent(self, draft: Draft) -> StoredEntry | None:
         match draft:
             case TurnIntent():
                 await self._writer.begin_turn(draft)

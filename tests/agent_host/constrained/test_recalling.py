@@ -193,7 +193,7 @@ async def test_a_reply_whose_entry_finds_no_disk_is_in_the_usage_ledger_all_the_
         reply_drafter(provider.identity, 60_000),
         desk.ledger,
         desk.events.append,
-        turn_id=None,
+        turn_id="t_1",
         now_ms=desk.clock.now_ms,
         cost=lambda _: 0,
         meter=lambda event, _: metered.append(event.usage),

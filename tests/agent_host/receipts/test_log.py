@@ -30,9 +30,11 @@ class Setup:
         self.writer = FakeWriter()
         self.openings = OpeningStore(folder / "openings.db")
         self.spool = Spool(folder / "spool.jsonl")
-        self.log = ReceiptLog(self.writer, self.spool, self.openings, self._ensure)
+        self.now_s, self.ensured = 0.0, 0
+        self.log = ReceiptLog(self.writer, self.spool, self.openings, self._ensure, lambda: self.now_s)
 
     async def _ensure(self) -> None:
+        self.ensured += 1
         if self.writer.away:
             raise WriterUnavailableError("It does not answer.")
 
@@ -116,6 +118,54 @@ async def test_what_waited_is_sent_first_and_in_order_when_the_writer_returns(se
     assert [receipt.turn_id for receipt in setup.writer.turns] == ["t_1", "t_2", "t_3"]
     assert [decision.call_id for decision in setup.writer.decisions] == ["c_1", "c_2", "c_3"]
     assert len(Spool(setup.folder / "spool.jsonl")) == 0
+
+
+async def call(setup: Setup, number: int) -> int | None:
+    """Records a call that belongs to no turn."""
+    return await setup.log.append_decision(replace(DECISION, turn_id=None, call_id=f"c_{number}"), ())
+
+
+async def test_calls_outside_a_turn_are_signed_again_after_one_hiccup_and_in_order(setup: Setup) -> None:
+    signed = []
+    for number, away in enumerate((False, True, False, False), start=1):
+        setup.writer.away = away
+        signed.append(await call(setup, number))
+    assert signed == [1, None, 3, 4]
+    assert [decision.call_id for decision in setup.writer.decisions] == ["c_1", "c_2", "c_3", "c_4"]
+    assert (setup.log.problems(), len(setup.spool)) == ((), 0)
+
+
+async def test_calls_outside_a_turn_ask_for_a_writer_that_stays_away_ever_less_often(setup: Setup) -> None:
+    setup.writer.away = True
+    for number in range(100):
+        setup.now_s += 1
+        await call(setup, number)
+    assert setup.ensured == 8  # at once, and after 1, 2, 4, 8, 16, 30 and 30 s
+    setup.writer.away = False
+    setup.now_s += 30
+    assert await call(setup, 100) == 101
+
+
+async def test_a_writer_that_answers_and_takes_nothing_is_left_alone_as_well(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+
+    async def stuck(_: DecisionDraft) -> StoredEntry:
+        nonlocal asked
+        asked += 1
+        raise WriterUnavailableError("It hangs.")
+
+    monkeypatch.setattr(setup.writer, "append_decision", stuck)
+    for number in range(100):
+        await call(setup, number)
+    assert asked == 2
+
+
+async def test_calls_of_a_turn_do_not_wait_for_the_writer_again(setup: Setup) -> None:
+    setup.writer.away = True
+    await setup.turn(1)
+    assert setup.ensured == 1
 
 
 async def test_a_decision_that_must_be_signed_is_asked_for_again_when_the_answer_was_lost(
