@@ -8,13 +8,14 @@ from zoneinfo import ZoneInfo
 
 from agent_host.providers.offline.calendar.date_order import naming_date_order
 from agent_host.providers.offline.conversation import read_turn
-from agent_host.providers.offline.questions import complete
-from agent_host.providers.offline.recognition import command, understand
+from agent_host.providers.offline.questions import Reader, complete
+from agent_host.providers.offline.recognition import stands_alone, understand
 from agent_host.providers.offline.routine import Request, Say, Scene, Step, guarded, replay, together
 from agent_host.providers.offline.splitting import split_requests
 from agent_host.providers.protocol import Message
 
 LEFT_ALONE = "All right, I left it."
+_READER = Reader(stands_alone, lambda text: split_requests(text)[-1])
 
 
 def requests_in(text: str) -> tuple[Request, ...]:
@@ -30,7 +31,7 @@ def plan(messages: Sequence[Message], tools: frozenset[str], now: datetime, zone
     shown and never read as a request.
     """
     turn = read_turn(messages)
-    wish = complete(turn.past, turn.text, lambda text: command(text) is not None)
-    scene = Scene(tools, now, zone, wish.choice)
+    wish = complete(turn.past, turn.text, _READER)
+    scene = Scene(tools, now, zone, wish.choice, wish.agreed)
     requests = (Say(LEFT_ALONE),) if wish.declined else requests_in(wish.text)
     return replay(together([guarded(request.run(scene), tools) for request in requests]), turn.rounds)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_host.providers.offline.calendar import intents as calendar
-from agent_host.providers.offline.calendar.booking import title_of
+from agent_host.providers.offline.calendar.booking import Book, title_of
 from agent_host.providers.offline.memory import intents as memory
-from agent_host.providers.offline.memory.requests import Recall
+from agent_host.providers.offline.memory.requests import Recall, Remember
 from agent_host.providers.offline.messages import intents as messages
 from agent_host.providers.offline.notes import intents as notes
 from agent_host.providers.offline.patterns import one_of, pattern
@@ -108,13 +108,14 @@ _FREE_TEXT: tuple[Recogniser, ...] = (notes.take_note, messages.draft, memory.re
 
 @dataclass(frozen=True)
 class OfferBooking:
-    """Ask whether an event that was only mentioned shall be booked."""
+    """Ask whether an event that was only mentioned or asked about shall be booked."""
 
     text: str
 
     def run(self, scene: Scene) -> Routine:
-        """Asks, and calls nothing."""
-        yield from ()
+        """Asks, and books when the person agreed."""
+        if scene.agreed:
+            return (yield from Book(self.text).run(scene))
         words = find_time_words(self.text)
         times = read_event(words, scene.now, scene.zone)
         if isinstance(times, Unclear):
@@ -123,6 +124,19 @@ class OfferBooking:
         moment = show_moment(first.start, scene.today)
         when = show_days(first.start, first.end, scene.today) if first.all_day and first.end is not None else moment
         return f"“{title_of(words.rest())}”, {when}.\n{SHALL_I_BOOK}"
+
+
+@dataclass(frozen=True)
+class OfferToRemember:
+    """Ask whether what was stated shall be remembered."""
+
+    text: str
+
+    def run(self, scene: Scene) -> Routine:
+        """Asks, and remembers when the person agreed."""
+        if scene.agreed:
+            return (yield from Remember(self.text).run(scene))
+        return f"I have booked nothing and stored nothing.\n{SHALL_I_REMEMBER}"
 
 
 def plain_request(text: str) -> str:
@@ -143,6 +157,11 @@ def command(text: str) -> Request | None:
         if asked is not None:
             return asked
     return next((request for read in recognisers if (request := read(plain)) is not None), None)
+
+
+def stands_alone(text: str) -> bool:
+    """Tells whether a message is a request or small talk of its own, whatever was asked before it."""
+    return command(text) is not None or small_talk(plain_request(text)) is not None
 
 
 def _mentioned_event(text: str) -> Request | None:
@@ -173,7 +192,7 @@ def _statement(text: str) -> Request | None:
     known_verb = any(word in VERBS or word.endswith(_NEGATED) for word in words) or _MUSING.search(text)
     if not known_verb and not _PERSONAL.search(text):
         return None
-    return Say(f"I have booked nothing and stored nothing.\n{SHALL_I_REMEMBER}")
+    return OfferToRemember(text)
 
 
 _OTHERS: tuple[Recogniser, ...] = (_mentioned_event, beyond_rules, _question, _statement)

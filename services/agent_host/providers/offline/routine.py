@@ -46,12 +46,14 @@ class Scene:
     """What a routine may depend on besides the person's words. `now` is aware, in `zone`.
 
     `choice` answers "Which one?": a position from 1, -1 for the last, 0 for all of them; None when nothing was chosen.
+    `agreed` is the yes to "Shall I …?".
     """
 
     tools: frozenset[str]
     now: datetime
     zone: ZoneInfo
     choice: int | None = None
+    agreed: bool = False
 
     @property
     def today(self) -> date:

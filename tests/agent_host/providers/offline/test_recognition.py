@@ -5,7 +5,14 @@ from agent_host.providers.offline.calendar.changing import Cancel, Move
 from agent_host.providers.offline.calendar.looking import FindFree, ListEvents, NextEvent
 from agent_host.providers.offline.memory.requests import Correct, Forget, ListMemories, Recall, Remember
 from agent_host.providers.offline.notes.requests import AppendNote, DeleteNote, FindNote, ListNotes, TakeNote
-from agent_host.providers.offline.recognition import LONGEST_SENTENCE, OfferBooking, command, plain_request, understand
+from agent_host.providers.offline.recognition import (
+    LONGEST_SENTENCE,
+    OfferBooking,
+    OfferToRemember,
+    command,
+    plain_request,
+    understand,
+)
 from agent_host.providers.offline.routine import Request, Say
 from agent_host.providers.offline.talk.clock import TellDay, TellDaysUntil, TellTime
 from agent_host.providers.offline.talk.small_talk import Help
@@ -114,7 +121,7 @@ def test_a_sentence_is_taken_for_what_it_asks(text: str, kind: type[Request]) ->
     ],
 )
 def test_musings_ask_for_nothing(text: str) -> None:
-    assert isinstance(understand(text), Say | Recall)
+    assert isinstance(understand(text), Say | Recall | OfferToRemember)
     assert command(text) is None
 
 

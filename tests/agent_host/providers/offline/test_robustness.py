@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from agent_host.providers.offline.conversation import PastTurn
 from agent_host.providers.offline.planner import plan
-from agent_host.providers.offline.questions import SHALL_I_BOOK, WHICH_ONE, complete
-from agent_host.providers.offline.recognition import command
+from agent_host.providers.offline.questions import SHALL_I_BOOK, WHICH_ONE, Reader, complete
+from agent_host.providers.offline.recognition import stands_alone
 from agent_host.providers.offline.routine import Call, ReplyStep, ToolStep
 from agent_host.providers.protocol import Message, Text, ToolResult, ToolUse
 from evals.deterministic.offline_messages import load_cases
@@ -113,7 +113,7 @@ def test_no_tool_result_crashes_the_planner(text: str, results: list[object], br
 @given(typed, st.text(max_size=80), typed)
 def test_no_conversation_crashes_the_planner(before: str, reply: str, text: str) -> None:
     for question in ("", WHICH_ONE, SHALL_I_BOOK, "When should it be?"):
-        complete([PastTurn(before, f"{reply}\n{question}")], text, lambda said: command(said) is not None)
+        complete([PastTurn(before, f"{reply}\n{question}")], text, Reader(stands_alone, str))
 
 
 def calls_after_a_result(asked: str, result: object) -> tuple[Call, ...]:

@@ -125,14 +125,19 @@ def _this_or_next_week(start: datetime, here: datetime, named: Day) -> tuple[dat
     return start, (f"Today is {named.words.capitalize()}, so I took today.",)
 
 
+def _no_clock(words: TimeWords, day: date, today: date) -> Unclear:
+    """Asks for the time of a day, or of the first one of a repetition."""
+    if day < today:
+        return _past(show_day(day, today))
+    midnight, repeat, part = datetime.combine(day, time()), words.first(Recurrence), words.first(Part)
+    first = (repeat.first(midnight, midnight) if repeat is not None else None) or midnight
+    return Unclear(f"At what time on {show_day(first.date(), today)}{f' in the {part.name}' if part else ''}?")
+
+
 def _timed(words: TimeWords, day: date, named: bool, now: datetime, zone: ZoneInfo) -> EventTimes | Unclear:
     said = _clock(words)
     if said is None:
-        part = words.first(Part)
-        if day < now.date():
-            return _past(show_day(day, now.date()))
-        when = f"{show_day(day, now.date())}{f' in the {part.name}' if part else ''}"
-        return Unclear(f"At what time on {when}?")
+        return _no_clock(words, day, now.date())
     first = said.start if isinstance(said, ClockRange) else said
     at, assumed = _settle(words, first)
     start = datetime.combine(day, at)

@@ -93,6 +93,10 @@ class TimeWords:
         """Returns the first piece of one kind."""
         return next(iter(self.all(kind)), None)
 
+    def said(self) -> str:
+        """Returns the time words alone."""
+        return " ".join(self.text[item.start : item.end].strip() for item in self.found)
+
     def rest(self) -> str:
         """Returns the sentence without its time words."""
         kept, at = [], 0
@@ -179,13 +183,16 @@ def _read_led_clock(tokens: Sequence[Token], index: int) -> Match[Clock]:
         return None
     follower = word_at(tokens, clock[0])
     plain = clock[0] == at + 1 and clock[1].half is None
-    if plain and follower.isalnum() and follower not in _BARE_FOLLOWERS and not _is_time(tokens, clock[0]):
+    followed = follower in _BARE_FOLLOWERS or _is_time(tokens, clock[0])
+    if plain and follower.isalnum() and not followed:
         return None  # "at 5 Main Street"
     return words_at(tokens, clock[0], "sharp", "exactly") or clock[0], clock[1]
 
 
 def _is_time(tokens: Sequence[Token], index: int) -> bool:
-    return read_day(tokens, index) is not None or weekday_at(tokens, index, led=True) is not None
+    """Tells whether a day or a zone follows a bare hour ("at 9 Friday", "at 9 EST")."""
+    dated = read_day(tokens, index) is not None or weekday_at(tokens, index, led=True) is not None
+    return dated or read_zone(tokens, index) is not None
 
 
 def _read_led_day(tokens: Sequence[Token], index: int) -> Match[Day]:
