@@ -12,7 +12,7 @@ from agent_host.tracing.redaction import redact
 
 ARGUMENTS_SHOWN: Final = 600
 _WORDS: Final[dict[str, Answer]] = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
-_ASK_MAY_WRITE: Final = frozenset({"memory", "notes", "calendar"})
+_ASK_MAY_ADD_TO: Final = frozenset({"memory", "notes", "calendar"})
 
 ReadLine: TypeAlias = "Callable[[str], Awaitable[str | None]]"
 """Shows a prompt and returns what was typed; None when the person pressed Ctrl-C or Ctrl-D."""
@@ -39,12 +39,17 @@ class TerminalApprover:
 
 
 class AskApprover:
-    """The rule of `agent-host ask`, which talks with nobody: it may write to memory, notes and calendar alone."""
+    """The rule of `agent-host ask`, which talks with nobody: after other people's words it may add to some own stores.
+
+    What `mcp.json` says is to be asked about a person wants to be asked about, and what those words may have had
+    deleted is gone: no rule answers either (agent.md section 4, item 18).
+    """
 
     async def ask(self, question: Question) -> Answer:
-        """Returns yes for those, and `unasked` for everything else, at once."""
-        own = isinstance(question, CallQuestion) and question.builtin and question.server in _ASK_MAY_WRITE
-        return "yes" if own else "unasked"
+        """Returns `rule` for an addition to memory, notes or calendar, and `unasked` for all else, at once."""
+        if not isinstance(question, CallQuestion) or question.reason != "untrusted" or question.destructive:
+            return "unasked"
+        return "rule" if question.builtin and question.server in _ASK_MAY_ADD_TO else "unasked"
 
 
 def question_text(question: Question) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from agent_host.mcp_clients.permissions import Reason
 from agent_host.providers.protocol import JsonValue
 
-Answer: TypeAlias = Literal["yes", "no", "always", "unasked"]
-"""`always` is a yes for later calls too; `unasked` means that nobody could be asked, which is nobody's no."""
+Answer: TypeAlias = Literal["yes", "no", "always", "rule", "unasked"]
+"""`yes`, `no` and `always`, a yes for later calls too, are a person's. `rule` is a yes by a rule of this host, which
+speaks for nobody; `unasked` means that nobody could be asked, which is nobody's no."""
+YESES: Final[frozenset[Answer]] = frozenset({"yes", "always", "rule"})
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,29 @@
-"""Decides before each call whether it may be made, and remembers which turns have read other people's words."""
+"""Decides before each call whether it may be made; remembers of a turn what it has read and what a person refused."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from agent_host.mcp_clients.approval import Answer, Approver, CallQuestion, Question
+from agent_host.mcp_clients.approval import YESES, Answer, Approver, CallQuestion, Question
 from agent_host.mcp_clients.permissions import Subject, brings_others_words, permission
 from agent_host.mcp_clients.protocol import Permission
-from agent_host.mcp_clients.remote import RemoteTool
+from agent_host.mcp_clients.remote import RemoteTool, canonical
 from agent_host.mcp_clients.server_config import ServerConfig
 from agent_host.mcp_clients.standing import StandingPermissions
 from agent_host.providers.protocol import JsonValue
 
 _TURNS: Final = 64  # turns remembered; only the few that run now are ever asked for
+
+
+@dataclass
+class _Turn:
+    """What the guard knows of a turn; a call is known by its server, tool and arguments."""
+
+    has_read_others: bool = False
+    refused: set[bytes] = field(default_factory=set)
 
 
 class Guard:
@@ -24,7 +33,7 @@ class Guard:
         self._approver = approver
         self._standing = standing
         self._asking = asyncio.Lock()
-        self._tainted: dict[str, None] = {}
+        self._turns: dict[str, _Turn] = {}
 
     @property
     def approver(self) -> Approver:
@@ -40,24 +49,30 @@ class Guard:
         *,
         by_host: bool = False,
     ) -> Permission:
-        """Returns whether a call may be made; asks when that is the rule.
+        """Returns whether a call may be made; asks when that is the rule, and about one call no more after a no.
 
         A call outside any turn, which has no `turn_id`, is made in the background: nobody is asked about it. `by_host`:
         no model asked for it.
         """
         async with self._asking:
             subject = self._subject(config, tool)
-            word, reason = permission(subject, after_untrusted=turn_id in self._tainted, by_host=by_host)
+            after_others = self.read_others_words(turn_id)
+            word, reason = permission(subject, after_untrusted=after_others, by_host=by_host)
             if word != "ask":
                 return Permission(word == "allow", reason, None)
             if not turn_id:
                 return Permission(granted=False, reason=reason, answer="unasked")
+            refused, call = self._turn(turn_id).refused, canonical([config.name, tool.name, dict(arguments)])
+            if call in refused:
+                return Permission(granted=False, reason=reason, answer="no")
             does = next((line.strip() for line in tool.description.splitlines() if line.strip()), "")
             question = CallQuestion(config.name, tool.name, arguments, does, config.builtin, tool.destructive, reason)
             answer = await self._approver.ask(question)
             if answer == "always":
                 self._standing.grant(config.name, tool.name, tool.hash)
-            return Permission(answer in {"yes", "always"}, reason, answer)
+            if answer == "no":
+                refused.add(call)
+            return Permission(answer in YESES, reason, answer)
 
     async def ask(self, question: Question) -> Answer:
         """Puts another question to the same person, one at a time with those about calls."""
@@ -66,14 +81,18 @@ class Guard:
 
     def read_others_words(self, turn_id: str) -> bool:
         """Tells whether a turn has read what other people wrote."""
-        return turn_id in self._tainted
+        return turn_id in self._turns and self._turns[turn_id].has_read_others
 
     def saw(self, config: ServerConfig, structured: object, turn_id: str) -> None:
         """Takes note of an answer: a turn that has read other people's words stays one that has."""
         if turn_id and brings_others_words(config.name, structured, builtin=config.builtin):
-            self._tainted[turn_id] = None
-            while len(self._tainted) > _TURNS:
-                del self._tainted[next(iter(self._tainted))]
+            self._turn(turn_id).has_read_others = True
+
+    def _turn(self, turn_id: str) -> _Turn:
+        turn = self._turns.setdefault(turn_id, _Turn())
+        while len(self._turns) > _TURNS:
+            del self._turns[next(iter(self._turns))]
+        return turn
 
     def _subject(self, config: ServerConfig, tool: RemoteTool) -> Subject:
         always = self._standing.holds(config.name, tool.name, tool.hash)
@@ -85,10 +104,9 @@ class Guard:
 def refusal(config: ServerConfig, tool: str, decided: Permission) -> str:
     """Returns, for the model, why a call was not made and what to do instead; one sentence."""
     start = f"{tool} of {config.name} was not called: "
-    answer: Answer | None = decided.answer
-    if answer == "no":
+    if decided.answer == "no":
         return f"{start}the person said no; go on without it, and do not ask for it again in this turn."
-    if answer == "unasked":
+    if decided.answer == "unasked":
         return (
             f"{start}it needs a yes, and nobody can be asked here; say so, and that `permissions` of {config.name} "
             "in mcp.json can allow it."

@@ -8,6 +8,7 @@ import pytest
 from agent_host.gateways.approving import AskApprover, TerminalApprover
 from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.mcp_clients.approval import Answer, CallQuestion, ToolsQuestion
+from agent_host.mcp_clients.permissions import Reason
 
 CALL = CallQuestion("far", "write", {"text": "x"}, "Writes a line.", builtin=False, destructive=False, reason="write")
 TOOLS = ToolsQuestion("far", "changed: write")
@@ -74,19 +75,30 @@ async def test_changed_tools_take_a_yes_or_a_no_and_no_always() -> None:
 @pytest.mark.parametrize(
     ("server", "builtin", "answer"),
     [
-        ("memory", True, "yes"),
-        ("notes", True, "yes"),
-        ("calendar", True, "yes"),
+        ("memory", True, "rule"),
+        ("notes", True, "rule"),
+        ("calendar", True, "rule"),
         ("messages", True, "unasked"),
         ("far", False, "unasked"),
         ("memory", False, "unasked"),
     ],
 )
-async def test_ask_may_write_to_memory_notes_and_calendar_and_asks_nobody_else(
+async def test_ask_may_add_to_memory_notes_and_calendar_by_a_rule_and_asks_nobody_else(
     server: str, builtin: bool, answer: Answer
 ) -> None:
     question = CallQuestion(server, "write", {}, "", builtin=builtin, destructive=False, reason="untrusted")
     assert await AskApprover().ask(question) == answer
+
+
+@pytest.mark.parametrize("reason", ["tool", "server", "write"])
+async def test_what_the_person_wants_to_be_asked_about_no_rule_answers(reason: Reason) -> None:
+    question = CallQuestion("calendar", "delete", {}, "", builtin=True, destructive=False, reason=reason)
+    assert await AskApprover().ask(question) == "unasked"
+
+
+async def test_after_others_words_no_rule_has_anything_deleted() -> None:
+    question = CallQuestion("calendar", "delete", {}, "", builtin=True, destructive=True, reason="untrusted")
+    assert await AskApprover().ask(question) == "unasked"
 
 
 async def test_ask_accepts_no_changed_tools() -> None:

@@ -35,7 +35,9 @@ async def test_reads_and_writes_of_own_stores_are_allowed_without_a_question() -
     assert approver.questions == []
 
 
-@pytest.mark.parametrize(("answer", "granted"), [("yes", True), ("no", False), ("always", True), ("unasked", False)])
+@pytest.mark.parametrize(
+    ("answer", "granted"), [("yes", True), ("no", False), ("always", True), ("rule", True), ("unasked", False)]
+)
 async def test_a_write_elsewhere_waits_for_an_answer(answer: Answer, granted: bool) -> None:
     guard, approver = _guard(answer)
     decided = await guard.decide(FAR, WRITE, {"text": "x"}, "t_1")
@@ -43,6 +45,17 @@ async def test_a_write_elsewhere_waits_for_an_answer(answer: Answer, granted: bo
     assert approver.questions == [
         CallQuestion("far", "write", {"text": "x"}, "Writes a line.", builtin=False, destructive=False, reason="write")
     ]
+
+
+async def test_after_a_no_the_same_call_is_refused_in_that_turn_without_a_question() -> None:
+    guard, approver = _guard("no", "yes", "yes")
+    told = [await guard.decide(FAR, WRITE, {"text": "x", "at": 1}, "t_1") for _ in range(2)]
+    told.append(await guard.decide(FAR, WRITE, {"at": 1, "text": "x"}, "t_1"))
+    assert [(one.granted, one.answer) for one in told] == [(False, "no")] * 3
+    assert len(approver.questions) == 1
+    assert (await guard.decide(FAR, WRITE, {"text": "y", "at": 1}, "t_1")).granted
+    assert (await guard.decide(FAR, WRITE, {"text": "x", "at": 1}, "t_2")).granted
+    assert len(approver.questions) == 3
 
 
 async def test_a_question_about_a_destructive_tool_says_what_it_does() -> None:

@@ -94,7 +94,7 @@ async def _names(box: McpToolBox) -> list[str]:
 async def test_a_write_is_asked_about_and_a_no_keeps_it_from_the_server(room: Room) -> None:
     async with room.box("no", "yes") as box:
         refused = await box.call("raw_write", {}, {"turn_id": "t_1"})
-        done = await box.call("raw_write", {}, {"turn_id": "t_1"})
+        done = await box.call("raw_write", {}, {"turn_id": "t_2"})
     assert (refused.is_error, done.content) == (True, "line 1")
     assert "the person said no" in refused.content
     assert room.server.lines() == 1
