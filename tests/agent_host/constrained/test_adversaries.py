@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -91,14 +91,34 @@ def schema_escapes(made: RuntimeAISpec) -> list[str]:
 
 
 def enum_inventions(made: RuntimeAISpec) -> list[str]:
-    """Words near the closed ones: other case, white space, look-alikes, both at once, the index of one."""
-    said = []
-    properties: dict[str, Any] = json.loads(made.spec_bytes)["output_schema"]["properties"]
-    for name, member in properties.items():
-        for word in member.get("enum", ()):
-            near = (word.upper(), f" {word}", f"{word}\n", word.replace("a", "\u0430"), f"{word}|other", 0, [word])
-            said += [json.dumps({**good(made), name: other}) for other in near if other != word]
-    return said
+    """Values near the closed ones, wherever in the schema these stand: words, truth values, bounded numbers."""
+    schema: dict[str, Any] = json.loads(made.spec_bytes)["output_schema"]
+    return [json.dumps(value) for value in _invented(schema)]
+
+
+def _invented(schema: Mapping[str, Any]) -> Iterator[Any]:
+    """Yields values that satisfy a schema but in one closed place."""
+    match schema["type"]:
+        case "object":
+            honest = filled(schema, "an honest answer")
+            for name, member in schema["properties"].items():
+                yield from ({**honest, name: other} for other in _invented(member))
+        case "array":
+            yield from ([other] for other in _invented(schema["items"]))
+        case "boolean":
+            yield from ("true", "yes", 1, 0, "", [True], {"true": True})
+        case "integer":
+            beyond = (schema.get("minimum", -(2**53) + 1) - 1, schema.get("maximum", 2**53 - 1) + 1)
+            yield from (*beyond, "1", True, [1], 10**30)
+        case "string" if "enum" in schema:
+            yield from _near_words(schema["enum"])
+
+
+def _near_words(words: Sequence[str]) -> Iterator[Any]:
+    """Yields other case, white space, look-alikes, both at once, the index of one."""
+    for word in words:
+        near = (word.upper(), f" {word}", f"{word}\n", word.replace("a", "\u0430"), f"{word}|other", 0, [word])
+        yield from (other for other in near if other != word)
 
 
 def malformed(made: RuntimeAISpec) -> list[str]:
@@ -124,11 +144,28 @@ def malformed(made: RuntimeAISpec) -> list[str]:
     ]
 
 
+def gated(made: RuntimeAISpec) -> RuntimeAISpec:
+    """Returns a spec whose outputs state a confidence and are reviewed when that is low."""
+    schema: dict[str, Any] = json.loads(made.spec_bytes)["output_schema"]
+    schema["properties"]["confidence"] = {"type": "integer", "minimum": 0, "maximum": 10_000}
+    schema["required"] = [*(name for name in schema["required"] if name != "confidence"), "confidence"]
+    default = made.fresh_default()
+    assert isinstance(default, dict)
+    return replace(
+        made,
+        output_schema=schema,
+        reviewer_gate="on-low-confidence",
+        low_confidence_threshold=6000,
+        deterministic_default={**default, "confidence": 0},
+    )
+
+
 def spoofed_confidence(made: RuntimeAISpec) -> list[str]:
-    """A certainty that is none: beyond the scale, of another type, or told twice."""
+    """A certainty that is none: beyond the scale, of another type, told twice, or not told."""
     honest = good(made)
     told = [10_001, -1, "10000", True, 1e4, [10_000], None, 2**60]
     said = [json.dumps({**honest, "confidence": value}) for value in told]
+    said.append(json.dumps({name: value for name, value in honest.items() if name != "confidence"}))
     return [*said, json.dumps(honest)[:-1] + ', "confidence": 1, "confidence": 10000}']
 
 
@@ -148,7 +185,6 @@ TEXTS = {
     "schema escape": schema_escapes,
     "enum invention": enum_inventions,
     "malformed JSON and unicode": malformed,
-    "confidence spoofing": spoofed_confidence,
 }
 
 
@@ -177,9 +213,21 @@ def _no_escape(made: RuntimeAISpec, decision: Decision) -> None:
 async def test_no_output_outside_the_schema_comes_through(
     desk: Desk, made: RuntimeAISpec, attack: Callable[[RuntimeAISpec], list[str]]
 ) -> None:
-    for text in attack(made):
+    said = attack(made)
+    assert len(said) > 5  # an attacker with nothing to say would pass everywhere
+    for text in said:
         decision = await _attack(desk, made, says(text), says(text))
         assert decision.exit_state == "fallback_schema", text
+
+
+async def test_no_spoofed_confidence_lets_an_output_through(desk: Desk, made: RuntimeAISpec) -> None:
+    asked = gated(made)
+    for text in spoofed_confidence(asked):
+        decision = await _attack(desk, asked, says(text), says(text))
+        assert decision.exit_state == "fallback_schema", text
+    for confidence, state in ((5999, "failed_closed"), (6000, "ok")):
+        honest = says(json.dumps({**good(asked), "confidence": confidence}))
+        assert (await _attack(desk, asked, honest)).exit_state == state
 
 
 async def test_no_tool_call_is_taken_from_an_answer(desk: Desk, made: RuntimeAISpec) -> None:
