@@ -1,4 +1,7 @@
-"""A circuit breaker per provider: after some failures in a row it is left alone for a while. No clock of its own."""
+"""A circuit breaker for each model of a provider: after some failures in a row it is left alone for a while.
+
+One model that is overloaded or slow must not take the others of its provider away. No clock of its own.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ class _Circuit:
 
 @dataclass
 class Breakers:
-    """Which providers are left alone for now.
+    """Which models are left alone for now.
 
-    After `failures` failures in a row nothing is sent to a provider for `cool_down_ms`; then one call may try, and the
+    After `failures` failures in a row nothing is sent to a model for `cool_down_ms`; then one call may try, and the
     others wait for another such time unless it does well.
     """
 
@@ -30,7 +33,7 @@ class Breakers:
     _circuits: dict[Identity, _Circuit] = field(default_factory=dict)
 
     def allows(self, identity: Identity, now_ms: int) -> bool:
-        """Says whether this provider may be called now."""
+        """Says whether this model may be called now."""
         circuit = self._circuits.get(identity)
         if circuit is None or circuit.failures < self.failures:
             return True
@@ -46,5 +49,5 @@ class Breakers:
         circuit.closed_again_at_ms = now_ms + self.cool_down_ms
 
     def answered(self, identity: Identity) -> None:
-        """Takes a provider's answer, a refusal too, as a sign that it is there."""
+        """Takes an answer, a refusal too, as a sign that it is there."""
         self._circuits.pop(identity, None)

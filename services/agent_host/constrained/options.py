@@ -104,7 +104,7 @@ class CallOptions:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a constrained call came to. `output` always satisfies the spec's output_schema.
+    """What a constrained call came to. `output` satisfies the spec's output_schema; it is None in a NoDecisionError.
 
     `reason` says in one sentence why `output` is not the model's, and is empty when it is. `entry_id` is the L12 entry,
     None while that waits in the spool. `awaits_review` means that a person will still be asked; asked again under the

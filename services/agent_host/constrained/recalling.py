@@ -28,7 +28,7 @@ async def recalled(call: Call, store: CallStore, options: CallOptions) -> Decisi
     try:
         kept, review = store.call(call.call_id), store.review(call.call_id)
         was_forgotten = kept is None and store.was_forgotten(call.call_id)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, ValueError, LookupError, TypeError) as error:  # the file, or a row of another build
         raise CallError(f"It cannot be told whether {call.call_id} was used before ({error}); try again.") from error
     if was_forgotten:
         raise CallError(f"{call.call_id} was used before and forgotten; take a new call id.")

@@ -135,6 +135,14 @@ async def test_an_approved_output_that_was_changed_in_the_file_is_not_let_throug
     assert (await run_constrained_ai(ALWAYS, MESSAGE, options)).output == DEFAULT
 
 
+async def test_a_kept_decision_that_cannot_be_read_is_the_callers_error_and_asks_no_model(desk: Desk) -> None:
+    options = await queued(desk)
+    with closing(sqlite3.connect(desk.folder / "calls.db")) as other, other:
+        other.execute("""UPDATE calls SET decision = '{"of": "another build"}'""")
+    with pytest.raises(CallError, match=r"It cannot be told whether c_.* was used before"):
+        await run_constrained_ai(ALWAYS, MESSAGE, options)
+
+
 async def test_a_call_id_that_was_forgotten_stands_for_nothing_else(desk: Desk) -> None:
     options = await queued(desk)
     assert desk.store.forget(str(options.call_id)) == 2
