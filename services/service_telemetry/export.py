@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from service_telemetry.outgoing import Outgoing
 
 PATIENCE_S: Final = 0.7
-FLUSH_S: Final = 2.0
-_LOOK_S: Final = 0.02
 _PRODUCT: Final = "prometheus-agent"
 _OTEL: Final = "OTEL_"
 _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -52,8 +50,7 @@ class Export:
     def flush_soon(self) -> None:
         """Send what is there now, in the background; nothing when that is under way already."""
         if self._flushing is None or not self._flushing.is_alive():
-            flush = self.provider.force_flush
-            self._flushing = threading.Thread(target=flush, args=(round(1000 * FLUSH_S),), daemon=True)
+            self._flushing = threading.Thread(target=self.provider.force_flush, daemon=True)
             self._flushing.start()
 
     def close(self, patience_s: float = PATIENCE_S) -> None:
@@ -62,7 +59,7 @@ class Export:
         ending.start()
         until_s = time.monotonic() + patience_s
         while ending.is_alive() and time.monotonic() < until_s and not self._outgoing.is_in_trouble:
-            ending.join(_LOOK_S)
+            ending.join(0.02)
         if ending.is_alive():
             self._outgoing.warn("no answer in time")
 
@@ -70,8 +67,8 @@ class Export:
 def is_asked_for(told: Mapping[str, str]) -> bool:
     """Tell whether these variables ask for spans: an endpoint is set, and nothing switches them off."""
     is_off = told.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
-    exporters = told.get("OTEL_TRACES_EXPORTER", "otlp").split(",")
-    return not is_off and "otlp" in {name.strip() for name in exporters} and bool(_first(_ENDPOINTS, told))
+    exporters = {name.strip() for name in told.get("OTEL_TRACES_EXPORTER", "otlp").split(",")}
+    return not is_off and "otlp" in exporters and bool(_first(_ENDPOINTS, told))
 
 
 def preloads(told: Mapping[str, str]) -> tuple[str, ...]:
@@ -98,8 +95,7 @@ def start(told: Mapping[str, str], service: str) -> Export | None:
     try:
         return _export(told, service)
     except ImportError as error:
-        missing = error.name or str(error)
-        _logger.warning("Spans are not exported: %s is missing; pip install 'prometheus-agent[otel]'.", missing)
+        _logger.warning("Spans are not exported: %s is missing; pip install 'prometheus-agent[otel]'.", error.name)
     except (OSError, ValueError) as error:
         _logger.warning("Spans are not exported: %s; correct the OTEL_ variables.", redact_text(str(error)))
     return None
@@ -113,12 +109,16 @@ def _export(told: Mapping[str, str], service: str) -> Export:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    from service_telemetry.outgoing import Outgoing
+    from service_telemetry.outgoing import Outgoing, Said
 
+    said = Said()
     exporter = _exporter(_first(_PROTOCOLS, told) or _HTTP)
+    if said.words:  # up to a colon, as a value that cannot be read may be a secret
+        _logger.warning("An OTEL_ variable is not used as it stands: %s.", said.words.partition(":")[0])
+        said.words = ""
     named = {} if "OTEL_SERVICE_NAME" in os.environ else {"service.name": service}
     about = {"service.namespace": _PRODUCT, "service.version": version(_PRODUCT), **named}
-    outgoing = Outgoing(exporter, _shown(_first(_ENDPOINTS, told)))
+    outgoing = Outgoing(exporter, _shown(_first(_ENDPOINTS, told)), said)
     provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(outgoing))
     trace.set_tracer_provider(provider)
@@ -151,5 +151,4 @@ def _shown(endpoint: str) -> str:
     """Return an address as it may be shown: a user and a password in it are left out."""
     from urllib.parse import urlsplit
 
-    parts = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}")
-    return parts.netloc.rpartition("@")[2]
+    return urlsplit(endpoint if "://" in endpoint else f"//{endpoint}").netloc.rpartition("@")[2]

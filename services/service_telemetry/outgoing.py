@@ -5,6 +5,7 @@ leaves, of a status no description, and of what the conventions call content not
 """
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -23,6 +24,7 @@ _CONTENT: Final = frozenset(
     )
 )
 _EXCEPTION_TYPE: Final = "exception.type"
+_SYSTEMS_WORDS: Final = re.compile(r"\[Errno -?\d+\] ([\w ]+)")
 _WORDS: Final = 200  # characters of what an exporter says
 _logger = logging.getLogger("service_telemetry")
 
@@ -30,11 +32,11 @@ _logger = logging.getLogger("service_telemetry")
 class Outgoing(SpanExporter):
     """Hands cleaned spans to the real exporter; warns of the first batch that does not arrive and of no other."""
 
-    def __init__(self, exporter: SpanExporter, destination: str) -> None:
-        """Takes the exporter, and the collector's address as it may be shown."""
+    def __init__(self, exporter: SpanExporter, destination: str, said: "Said") -> None:
+        """Takes the exporter, the collector's address as it may be shown, and who listens to the exporter."""
         self._exporter = exporter
         self._destination = destination
-        self._said = _Said()
+        self._said = said
         self._has_warned = False
 
     @property
@@ -70,19 +72,20 @@ class Outgoing(SpanExporter):
         self._exporter.shutdown()
 
 
-class _Said(logging.Handler):
-    """Listens to what OpenTelemetry logs in place of everybody else, and keeps its last words."""
+class Said(logging.Handler):
+    """Listens to what OpenTelemetry logs in place of everybody else, and keeps the last of it as it may be shown."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
         self.words = ""
-        for name in ("opentelemetry.exporter", "opentelemetry.sdk"):
-            logger = logging.getLogger(name)
-            logger.propagate = False
-            logger.handlers = [self]
+        logger = logging.getLogger("opentelemetry")
+        logger.propagate, logger.handlers = False, [self]
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.words = redact_text(" ".join(record.getMessage().split()))[:_WORDS]
+        """Keep what a record says, or the system's own reason where it names one."""
+        words = " ".join(record.getMessage().split())
+        system = _SYSTEMS_WORDS.search(words)
+        self.words = system[1].lower() if system else redact_text(words.removeprefix("Transient error "))[:_WORDS]
 
 
 def cleaned(span: ReadableSpan) -> ReadableSpan:
@@ -105,9 +108,8 @@ def cleaned(span: ReadableSpan) -> ReadableSpan:
 
 def _event(event: Event) -> Event:
     attributes = event.attributes or {}
-    kept = {name: value for name, value in attributes.items() if not name.startswith("exception.")}
-    if _EXCEPTION_TYPE in attributes:
-        kept[_EXCEPTION_TYPE] = attributes[_EXCEPTION_TYPE]
+    quoting = {name for name in attributes if name.startswith("exception.")} - {_EXCEPTION_TYPE}
+    kept = {name: value for name, value in attributes.items() if name not in quoting}
     return Event(event.name, _attributes(kept), event.timestamp)
 
 

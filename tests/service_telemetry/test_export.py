@@ -110,6 +110,7 @@ def test_a_collector_that_is_not_there_is_one_warning_and_an_orderly_end(protoco
 
     (told,) = done.stderr.splitlines()
     assert told.startswith(f"Spans cannot be sent to {endpoint.removeprefix('http://')} (")
+    assert protocol == "grpc" or "(connection refused);" in told
 
 
 @pytest.mark.slow
@@ -152,6 +153,16 @@ def test_what_is_set_to_nothing_is_not_set() -> None:
 
         assert [span.name for span in receiver.spans] == ["work"]
     assert done.stderr == ""
+
+
+@pytest.mark.slow
+def test_a_header_that_cannot_be_read_is_told_of_without_its_value() -> None:
+    with over_http() as receiver:
+        done = work(receiver.endpoint, OTEL_EXPORTER_OTLP_HEADERS="hunter2;;")
+
+        assert [span.name for span in receiver.spans] == ["work"]
+    assert done.stderr.startswith("An OTEL_ variable is not used as it stands: Header format invalid!")
+    assert "hunter2" not in done.stderr
 
 
 @pytest.mark.slow

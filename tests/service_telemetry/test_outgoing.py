@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, Sp
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import Status, StatusCode, Tracer
 
-from service_telemetry.outgoing import Outgoing
+from service_telemetry.outgoing import Outgoing, Said
 
 KEY = "sk-ant-abcdefghijklmnopqrstuvwxyz"
 
@@ -33,17 +33,16 @@ class Refusing(SpanExporter):
 
 @pytest.fixture(autouse=True)
 def loggers() -> Iterator[None]:
-    """OpenTelemetry's loggers, as they were again afterwards."""
-    ours = [logging.getLogger(f"opentelemetry.{name}") for name in ("exporter", "sdk")]
-    before = [(one, one.handlers, one.propagate) for one in ours]
+    """OpenTelemetry's logger, as it was again afterwards."""
+    logger = logging.getLogger("opentelemetry")
+    handlers, propagate = logger.handlers, logger.propagate
     yield
-    for logger, handlers, propagate in before:
-        logger.handlers, logger.propagate = handlers, propagate
+    logger.handlers, logger.propagate = handlers, propagate
 
 
 def tracer_to(exporter: SpanExporter) -> Tracer:
     provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(Outgoing(exporter, "collector:4318")))
+    provider.add_span_processor(SimpleSpanProcessor(Outgoing(exporter, "collector:4318", Said())))
     return provider.get_tracer("test")
 
 
@@ -135,6 +134,6 @@ def test_an_exporter_that_raises_is_one_warning_too(caplog: pytest.LogCaptureFix
 def test_closing_closes_the_exporter() -> None:
     exporter = Refusing()
 
-    Outgoing(exporter, "collector").shutdown()
+    Outgoing(exporter, "collector", Said()).shutdown()
 
     assert exporter.closed
