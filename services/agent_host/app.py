@@ -25,6 +25,7 @@ from agent_host.environments import child_environment, tool_environment
 from agent_host.errors import UsageError, WriterUnavailableError
 from agent_host.home_lock import HomeLock
 from agent_host.identifiers import new_session_id
+from agent_host.interrupted import completed
 from agent_host.mcp_clients.approval import NobodyToAsk
 from agent_host.mcp_clients.config import merged, read_servers
 from agent_host.memory_settings import memory_settings
@@ -102,7 +103,7 @@ class Host:
         lock = HomeLock(folder / "lock", settings.home.path)
         self._resources.callback(lock.release)
         try:
-            self._chat_log = ChatLog(folder / "sessions.db")
+            self._chat_log = completed(ChatLog(folder / "sessions.db"), folder / "traces", settings.zone())
         except BaseException:
             lock.release()
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,6 +14,8 @@ from agent_host.private_store import Column, open_private
 from agent_host.providers.protocol import JsonValue
 from agent_host.tool_note import without_notes
 
+UNANSWERED: Final = "(This message got no answer.)"
+"""What a later prompt has in place of a reply that was not the model's."""
 TITLE_CHARACTERS: Final = 60
 EXCERPT_CHARACTERS: Final = 160
 _LEAD: Final = 40
@@ -35,12 +37,19 @@ CHAT_COLUMNS: Final[tuple[Column, ...]] = (
     ("chat_log", "meta", "TEXT NOT NULL DEFAULT '{}'"),
 )
 """What builds before the consolidation did not have: their rows are open, and say nothing of what was read."""
-CHAT_INDEXES: Final = "CREATE INDEX IF NOT EXISTS chat_log_open ON chat_log (id) WHERE consolidated = 0;"
+CHAT_INDEXES: Final = """
+CREATE INDEX IF NOT EXISTS chat_log_open ON chat_log (id) WHERE consolidated = 0;
+CREATE INDEX IF NOT EXISTS chat_log_unanswered ON chat_log (id) WHERE consolidated = 2;
+"""
 
+_OPEN: Final = 0
+_UNANSWERED: Final = 2
+"""What `consolidated` says of a message whose reply is not there yet; 1 is a row that was read."""
 _INSERT: Final = (
-    "INSERT INTO chat_log (session_id, turn_id, source, role, content, meta, created_at_ms)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO chat_log (session_id, turn_id, source, role, content, meta, created_at_ms, consolidated)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_ANSWERED: Final = "UPDATE chat_log SET consolidated = ? WHERE session_id = ? AND turn_id = ? AND role = 'user'"
 _SESSIONS: Final = """
 SELECT chat_log.session_id, chat_log.content, chat_log.source, counted.turns, counted.last_at_ms
 FROM chat_log JOIN (
@@ -50,7 +59,7 @@ FROM chat_log JOIN (
 ORDER BY counted.last_id DESC LIMIT ?
 """
 _TAIL: Final = """
-SELECT role, content FROM chat_log WHERE session_id = :session AND turn_id IN (
+SELECT role, content, meta FROM chat_log WHERE session_id = :session AND turn_id IN (
     SELECT turn_id FROM chat_log WHERE session_id = :session GROUP BY turn_id ORDER BY max(id) DESC LIMIT :turns
 ) ORDER BY id
 """
@@ -79,6 +88,17 @@ class Found:
     created_at_ms: int
 
 
+@dataclass(frozen=True)
+class Unanswered:
+    """A message without a reply: its turn runs now, or the host died in it."""
+
+    session_id: str
+    turn_id: str
+    source: str
+    message: str
+    at_ms: int
+
+
 class ChatLog:
     """The log of one home; mode 0600. Several processes may read it at once."""
 
@@ -91,6 +111,10 @@ class ChatLog:
         self._connection = open_private(path, CHAT_SCHEMA, CHAT_COLUMNS, CHAT_INDEXES)
         self._connection.create_function("folded", 1, str.casefold, deterministic=True)
 
+    def begin(self, session_id: str, turn_id: str, source: str, message: str, *, at_ms: int) -> None:
+        """Stores a message whose turn starts, as `store` does; until the reply is there no consolidation reads it."""
+        self._insert([(session_id, turn_id, source, "user", message, "{}", at_ms, _UNANSWERED)])
+
     def store(
         self,
         session_id: str,
@@ -101,19 +125,32 @@ class ChatLog:
         at_ms: int,
         meta: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """Stores a message and its reply; durable against a crash of this process when it returns.
+        """Stores a reply, and its message unless that is there; durable against a crash of this process on return.
 
         `meta` goes with the reply. A store that refuses them costs the history on disk, never the turn: it is logged.
         """
         about = json.dumps(meta or {}, ensure_ascii=False)
         message, reply = exchange
         rows = [
-            (session_id, turn_id, source, "user", message, "{}", at_ms),
-            (session_id, turn_id, source, "assistant", reply, about, at_ms),
+            (session_id, turn_id, source, "user", message, "{}", at_ms, _OPEN),
+            (session_id, turn_id, source, "assistant", reply, about, at_ms, _OPEN),
         ]
+        self._insert(rows, answered=(_OPEN, session_id, turn_id))
+
+    def unanswered(self) -> list[Unanswered]:
+        """Returns the messages without a reply, oldest first; for the host of this home, while no turn runs."""
+        rows = self._connection.execute(
+            "SELECT session_id, turn_id, source, content, created_at_ms FROM chat_log"
+            " WHERE consolidated = 2 ORDER BY id"
+        ).fetchall()
+        return [Unanswered(*row) for row in rows]
+
+    def _insert(self, rows: Sequence[tuple[str | int, ...]], answered: tuple[str | int, ...] | None = None) -> None:
+        """Inserts rows, but for the first when it is the message that `answered` marks as having its reply."""
         try:
             with self._connection:
-                self._connection.executemany(_INSERT, rows)
+                known = answered is not None and self._connection.execute(_ANSWERED, answered).rowcount
+                self._connection.executemany(_INSERT, rows[1:] if known else rows)
         except sqlite3.Error as error:
             logger.warning("the conversation is not kept on disk: %s", error)
 
@@ -124,8 +161,12 @@ class ChatLog:
         ).fetchall()
 
     def tail(self, session_id: str, turns: int) -> list[tuple[str, str]]:
-        """Returns (role, content) of a session's last turns, oldest first."""
-        return self._connection.execute(_TAIL, {"session": session_id, "turns": turns}).fetchall()
+        """Returns (role, words) of a session's last turns, oldest first, as a prompt has them.
+
+        Where a reply was not the model's, as one that tells of a failure, its words are what the model had said.
+        """
+        rows = self._connection.execute(_TAIL, {"session": session_id, "turns": turns}).fetchall()
+        return [(role, words_of(content, meta)) for role, content, meta in rows]
 
     def sessions(self, limit: int) -> list[SessionSummary]:
         """Returns the sessions, the one talked in last first."""
@@ -159,6 +200,15 @@ class ChatLog:
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()
+
+
+def words_of(content: str, meta: str) -> str:
+    """Returns the words of a row as a model reads them: its own where `meta` has them, else what was stored."""
+    try:
+        said = json.loads(meta).get("said")
+    except (ValueError, AttributeError, RecursionError):
+        return content
+    return said if isinstance(said, str) else content
 
 
 def _title(message: str) -> str:

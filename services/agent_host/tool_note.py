@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 
+from agent_host.providers.protocol import JsonValue
 from agent_host.tracing.events import ToolCalled, TurnEvent
 from agent_host.tracing.redaction import redact, redact_text
 
@@ -29,9 +30,15 @@ def tool_note(events: Iterable[TurnEvent]) -> str:
     What the host looked up by itself is no act of the model, and not in it.
     """
     calls = [
-        _told(event) for event in events if isinstance(event, ToolCalled) and not event.gated and not event.read_first
+        _called(event) for event in events if isinstance(event, ToolCalled) and not event.gated and not event.read_first
     ]
-    return f"{_OPENING}{'; '.join(calls)}]" if calls else ""
+    return note_of(calls)
+
+
+def note_of(calls: Iterable[str]) -> str:
+    """Returns the note of calls that are `told` already, empty without any."""
+    line = "; ".join(calls)
+    return f"{_OPENING}{line}]" if line else ""
 
 
 def with_note(reply: str, note: str) -> str:
@@ -94,13 +101,16 @@ def _may_be_note(line: str) -> bool:
     return _OPENING.startswith(plain) or plain.startswith(_OPENING)
 
 
-def _told(event: ToolCalled) -> str:
-    arguments = json.dumps(redact(event.arguments), ensure_ascii=False, default=str)
-    output = redact_text(event.outcome.content) or "no output"
-    failed = "failed: " if event.outcome.is_error else ""
-    return (
-        f"{event.name} {_one_line(arguments, ARGUMENTS_CHARACTERS)} -> {failed}{_one_line(output, OUTPUT_CHARACTERS)}"
-    )
+def told(name: str, arguments: JsonValue, output: str, *, failed: bool) -> str:
+    """Returns one call as a note has it; arguments and output are without secrets already."""
+    shown = json.dumps(arguments, ensure_ascii=False, default=str)
+    came = _one_line(output or "no output", OUTPUT_CHARACTERS)
+    return f"{name} {_one_line(shown, ARGUMENTS_CHARACTERS)} -> {'failed: ' * failed}{came}"
+
+
+def _called(event: ToolCalled) -> str:
+    outcome = event.outcome
+    return told(event.name, redact(event.arguments), redact_text(outcome.content), failed=outcome.is_error)
 
 
 def _one_line(text: str, characters: int) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent_host.budget import Budget, Limits
 from agent_host.chat_log import ChatLog
+from agent_host.constrained.drafter import ReplyDrafter
 from agent_host.constrained.options import SpecRegistry
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.constrained.specs import reply_drafter
@@ -18,6 +19,7 @@ from agent_host.providers.pricing import has_price
 from agent_host.providers.protocol import Provider, Usage
 from agent_host.receipts.protocol import Ledger
 from agent_host.skills.loading import SkillFolder
+from agent_host.tracing.events import Emit
 from agent_host.tracing.spans import NoSpans, Spans
 from agent_host.usage import Meter, unmetered
 
@@ -53,6 +55,20 @@ class TurnParts:
     meter: Meter = unmetered
     registry: SpecRegistry | None = None
     spans: Spans = field(default_factory=NoSpans)
+
+    def drafter(self, emit: Emit, turn_id: str) -> ReplyDrafter:
+        """Returns the model of one turn's loop: every call of it is a decision under the spec."""
+        return ReplyDrafter(
+            self.provider,
+            self.spec,
+            self.receipts,
+            emit,
+            turn_id=turn_id,
+            now_ms=self.now_ms,
+            cost=self.cost,
+            meter=self.meter,
+            registry=self.registry,
+        )
 
     def now_ms(self) -> int:
         """Returns the present in milliseconds since the Unix epoch."""

@@ -111,6 +111,17 @@ async def test_a_reply_that_was_cut_short_says_so(make: Make) -> None:
     assert seen(out).count("Cancelled.") == 2
 
 
+async def test_what_follows_the_words_of_a_reply_that_was_cut_short_is_shown_alone(make: Make) -> None:
+    out = io.StringIO()
+    turn(make(out), deltas("Half a"), result("I will.\n\nHalf a\n\nDone before that: notes_write.", "cancelled"))
+    turn(make(out), [], result("Cancelled.\n\nPerhaps done: notes_write.", "cancelled"))
+
+    shown = seen(out)
+    assert shown.count("Done before that: notes_write.") == shown.count("Perhaps done: notes_write.") == 1
+    assert shown.count("Half a") == 1
+    assert shown.count("Cancelled.") == 2
+
+
 async def test_notices_are_said_again_only_after_a_turn_without_them(make: Make) -> None:
     out = io.StringIO()
     screen = make(out)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, takewhile
 from typing import Any, Final
 
+from agent_host.chat_log import UNANSWERED, words_of
 from agent_host.consolidation.reading import bounded
 from agent_host.providers.protocol import JsonValue
 from agent_host.report_digest import report_in
@@ -97,7 +98,7 @@ def batch_of(rows: Iterable[LogRow]) -> Batch | None:
 def _exchange(rows: Sequence[LogRow]) -> Exchange:
     person = "\n".join(row.content for row in rows if row.role == "user")
     replies = [row for row in rows if row.role == "assistant"]
-    reply = without_notes("\n".join(row.content for row in replies))
+    reply = without_notes("\n".join(words_of(row.content, row.meta) for row in replies)).replace(UNANSWERED, "")
     meta = _meta(replies[-1].meta) if replies else {}
     report, written = str(meta.get("report", "")), report_in(reply)
     if written is not None:  # the report's findings are in the report

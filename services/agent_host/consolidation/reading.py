@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from agent_host.providers.protocol import JsonValue
-from agent_host.receipts.members import receipt_members
 from agent_host.report_digest import report_in
-from agent_host.tracing.events import ReceiptMade, ToolCalled, TurnEvent
+from agent_host.tracing.events import ToolCalled, TurnEvent
 from agent_host.tracing.redaction import redact_text
 
 READ_CHARACTERS: Final = 6_000
@@ -25,8 +24,8 @@ _TEXTS: Final = ("snippet", "body", "block")
 _MARKS: Final = ("<<", ">>")
 
 
-def turn_meta(events: Iterable[TurnEvent], reply: str) -> dict[str, JsonValue]:
-    """Returns what is kept with a turn's reply: its receipt, what it read, its report, whose words it heard."""
+def what_was_read(events: Iterable[TurnEvent], reply: str) -> dict[str, JsonValue]:
+    """Returns what a consolidation needs of a turn: what it read, its report, whose words it heard."""
     events = tuple(events)
     calls = [event for event in events if isinstance(event, ToolCalled)]
     memory = [
@@ -39,8 +38,6 @@ def turn_meta(events: Iterable[TurnEvent], reply: str) -> dict[str, JsonValue]:
         meta["report"] = report[:REPORT_CHARACTERS]
     if heard_outside(events):
         meta["outside"] = True
-    if made := next((event for event in events if isinstance(event, ReceiptMade)), None):
-        meta["turn_receipt"] = receipt_members(made.receipt)
     return meta
 
 

@@ -64,6 +64,7 @@ def _document(result: TurnResult) -> dict[str, object]:
         "turn_id": result.receipt.turn_id,
         "session_id": result.receipt.session_id,
         "tools": [asdict(row) for row in result.receipt.tools],
+        "used": list(result.used),
         "turn_receipt": receipt_members(result.receipt),
         "receipt": {"id": entry.id, "hash": entry.hash, "line": entry.line} if entry else None,
         "queued": result.status.queued,

@@ -63,10 +63,11 @@ class PlainScreen:
 
     def finish(self, result: TurnResult) -> None:
         """Ends the turn: what of the reply has not streamed yet, and the receipt line."""
-        if self._streamed.endswith(result.reply):
-            self._break_line()
+        rest = unshown(result, self._streamed)
+        if rest:
+            self._own_line(rest)
         else:
-            self._own_line(result.reply)
+            self._break_line()
         if was_cut_short(result):
             self.say(CANCELLED)
         self.say(receipt_line(result.receipt, result.status))
@@ -86,7 +87,16 @@ class PlainScreen:
 
 def was_cut_short(result: TurnResult) -> bool:
     """Tells whether a person cancelled a reply after its first words, which do not say so themselves."""
-    return result.outcome == "cancelled" and result.reply != CANCELLED
+    return result.outcome == "cancelled" and not result.reply.startswith(CANCELLED)
+
+
+def unshown(result: TurnResult, streamed: str) -> str:
+    """Returns what of a reply is still to be shown: of one that was cut short, what stands after the words streamed."""
+    said, reply = streamed.strip(), result.reply.strip()
+    if said.endswith(reply):
+        return ""
+    at = reply.rfind(said) if said and result.outcome != "replied" else -1
+    return result.reply if at < 0 else reply[at + len(said) :].strip()
 
 
 class NoticesOnce:

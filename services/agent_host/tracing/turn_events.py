@@ -42,5 +42,11 @@ class TurnEvents:
 
     @property
     def streamed_text(self) -> str:
-        """What the model has said so far."""
-        return "".join(event.text for event in self.kept if isinstance(event, ReplyDelta))
+        """What the model has said so far, each answer of it a paragraph of its own."""
+        answers = [""]
+        for event in self.kept:
+            if isinstance(event, ReplyDelta):
+                answers[-1] += event.text
+            elif isinstance(event, ModelCalled):
+                answers.append("")
+        return "\n\n".join(text for text in answers if text.strip())

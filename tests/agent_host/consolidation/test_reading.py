@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_host.consolidation.reading import READ_CHARACTERS, bounded, turn_meta
+from agent_host.consolidation.reading import READ_CHARACTERS, bounded, what_was_read
 from agent_host.mcp_clients.protocol import ToolOutcome
 from agent_host.providers.protocol import JsonValue
 from agent_host.report_digest import MARKER
@@ -14,14 +14,14 @@ def called(server: str, answer: JsonValue, *, failed: bool = False, **arguments:
 
 
 def test_a_turn_without_tools_leaves_nothing() -> None:
-    assert turn_meta([Notice("x")], "hi") == {}
+    assert what_was_read([Notice("x")], "hi") == {}
 
 
 def test_memories_that_were_read_are_kept_once_and_without_marks() -> None:
     answer: JsonValue = {"entries": [{"id": "m", "snippet": "Ana <<likes>> tea."}, {"snippet": "Ana likes tea."}]}
     whole: JsonValue = {"memory": {"body": "Bob likes coffee."}}
 
-    meta = turn_meta([called("memory", answer), called("memory", whole)], "hi")
+    meta = what_was_read([called("memory", answer), called("memory", whole)], "hi")
 
     assert meta == {"read": ["Ana likes tea.", "Bob likes coffee."]}
 
@@ -29,22 +29,22 @@ def test_memories_that_were_read_are_kept_once_and_without_marks() -> None:
 def test_what_failed_or_is_not_memory_was_not_read() -> None:
     answer: JsonValue = {"entries": [{"snippet": "x"}]}
 
-    assert turn_meta([called("memory", answer, failed=True), called("notes", answer)], "hi") == {}
+    assert what_was_read([called("memory", answer, failed=True), called("notes", answer)], "hi") == {}
 
 
 def test_words_from_outside_leave_a_mark() -> None:
     untrusted: JsonValue = {"entries": [{"snippet": "x", "untrusted": True}]}
 
-    assert turn_meta([called("search", {"results": []})], "hi") == {"outside": True}
-    assert turn_meta([called("somebody-else", None)], "hi") == {"outside": True}
-    assert turn_meta([called("memory", untrusted)], "hi") == {"read": ["x"], "outside": True}
+    assert what_was_read([called("search", {"results": []})], "hi") == {"outside": True}
+    assert what_was_read([called("somebody-else", None)], "hi") == {"outside": True}
+    assert what_was_read([called("memory", untrusted)], "hi") == {"read": ["x"], "outside": True}
 
 
 def test_a_report_is_known_by_the_reply_or_by_what_was_sent_to_a_tool() -> None:
     report = f"{MARKER}\n# Zep\n## Summary\n- Zep is small."
 
-    assert turn_meta([], f"Here it is.\n{report}") == {"report": report}
-    assert turn_meta([called("reports", None, markdown=report)], "Saved.") == {"report": report}
+    assert what_was_read([], f"Here it is.\n{report}") == {"report": report}
+    assert what_was_read([called("reports", None, markdown=report)], "Saved.") == {"report": report}
 
 
 def test_what_is_kept_has_an_end() -> None:
@@ -55,4 +55,4 @@ def test_what_is_kept_has_an_end() -> None:
 def test_a_secret_in_a_memory_is_not_kept_with_the_turn_that_read_it() -> None:
     answer: JsonValue = {"entries": [{"snippet": "The key is sk-abcdefghijklmnop1234."}]}
 
-    assert turn_meta([called("memory", answer)], "hi") == {"read": ["The key is ***."]}
+    assert what_was_read([called("memory", answer)], "hi") == {"read": ["The key is ***."]}

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, TextIO
 
 from agent_host.gateways.event_lines import event_line, started_line
-from agent_host.gateways.plain_screen import CANCELLED, NoticesOnce, was_cut_short
+from agent_host.gateways.plain_screen import CANCELLED, NoticesOnce, unshown, was_cut_short
 from agent_host.gateways.screen import Rows, printable
 from agent_host.gateways.terminal.region import Region
 from agent_host.receipts.line import receipt_line
@@ -114,10 +114,10 @@ class RichScreen:
 
     def finish(self, result: TurnResult) -> None:
         """Ends the turn: what of the reply was not shown yet, and the receipt line."""
-        shown = self._streamed.strip().endswith(result.reply.strip())
+        rest = unshown(result, self._streamed)
         self._flush()
-        if not shown:
-            self._above(self._painter.fed(result.reply) + self._painter.ended())
+        if rest:
+            self._above(self._painter.fed(rest) + self._painter.ended())
         if was_cut_short(result):
             self._above(self._painter.plain(CANCELLED, "yellow"))
         line = printable(receipt_line(result.receipt, result.status))
