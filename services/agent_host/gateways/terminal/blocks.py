@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")  # a line as Markdown counts them
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
@@ -64,7 +65,7 @@ class Blocks:
         return not any(line.lstrip().startswith(opened[1]) for line in self._new_lines(complete))
 
     def _new_lines(self, complete: int) -> list[str]:
-        return self._open[self._seen : complete].splitlines()
+        return _LINE.findall(self._open[self._seen : complete])
 
     def _taken(self, ends: list[int]) -> list[Block]:
         blocks, start = [], 0
@@ -78,7 +79,7 @@ class Blocks:
 
     def _starts(self, text: str) -> list[int]:
         """Returns where the blocks of a text begin, the first at 0 whatever stands before it."""
-        lines = text.splitlines(keepends=True)
+        lines = _LINE.findall(text)
         offsets = [0]
         for line in lines:
             offsets.append(offsets[-1] + len(line))

@@ -17,12 +17,17 @@ from rich.text import Text
 from agent_host.gateways.screen import printable
 
 CODE_THEME: Final = "ansi_dark"
-_NARROW: Final = 6  # columns of text below which a cell of a table cannot be read
+_NARROW: Final = 6  # columns of text below which nothing can be read
+_LEAST: Final = 4  # columns of words beside the marks of items and quotations; into none rich renders nothing
+_QUOTED: Final = 4  # columns a quotation takes
 
 
 def markdown_parser() -> MarkdownIt:
-    """Returns the parser: CommonMark with tables and strike-through; HTML is shown as it stands."""
-    return MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
+    """Returns the parser: CommonMark with tables and strike-through.
+
+    HTML is shown as it stands, and so are references: an address that comes later than its link would never be seen.
+    """
+    return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable("reference")
 
 
 class SafeMarkdown(Markdown):
@@ -33,6 +38,11 @@ class SafeMarkdown(Markdown):
     def __init__(self, source: str, parser: MarkdownIt) -> None:
         super().__init__("", code_theme=CODE_THEME, hyperlinks=False)
         self.parsed = list(_harmless(parser.parse(source)))
+        self._least_width = _LEAST + max(_indents(self.parsed))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Renders into the width there is, or into what the deepest nesting needs, which the terminal breaks."""
+        yield from super().__rich_console__(console, options.update(width=max(options.max_width, self._least_width)))
 
 
 class _Code(CodeBlock):
@@ -85,6 +95,18 @@ SafeMarkdown.elements = {
     "code_block": _Code,
     "table_open": _Cells,
 }
+
+
+def _indents(tokens: Iterable[Token]) -> Iterator[int]:
+    """Yields how many columns stand before the words, wherever that changes."""
+    marks = [0]
+    for token in tokens:
+        if token.type in {"blockquote_open", "list_item_open"}:
+            marks.append(_QUOTED if token.type == "blockquote_open" else len(token.info) + 3)
+        elif token.type in {"blockquote_close", "list_item_close"}:
+            marks.pop()
+        yield sum(marks)
+    yield 0
 
 
 def _harmless(tokens: Iterable[Token]) -> Iterator[Token]:

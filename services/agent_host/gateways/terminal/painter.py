@@ -100,7 +100,7 @@ class Painter:
     def _rendered(self, what: RenderableType, width: int | None = None) -> str:
         """Returns what rich makes of it, the blanks at the ends of lines left out."""
         with self._console.capture() as capture:
-            self._console.print(what, width=width or self._width())
+            self._console.print(what, width=width or self._width(), crop=False)
         return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
     def _width(self) -> int:

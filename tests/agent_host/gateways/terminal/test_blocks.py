@@ -115,6 +115,11 @@ def test_items_stand_together_unless_the_writer_spaced_them() -> None:
     assert [block.spaced for block in cut(["* a\n* b\n\n* c\n\ntext"])] == [False, False, True, True]
 
 
+@pytest.mark.parametrize("odd", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
+def test_only_what_markdown_calls_a_line_break_is_one(odd: str) -> None:
+    assert sources(f"a{odd}b\n\n", f"c{odd}d\r\n\r\n", "e\n") == [f"a{odd}b\n\n", f"c{odd}d\r\n\r\n", "e\n"]
+
+
 @pytest.mark.parametrize("text", ["", "\n", "  \n\n", "\n\n# after blanks", "\r\nx", "a\x0cb\n\nc", "\u2028x\n\ny"])
 def test_odd_texts_lose_nothing_but_blanks(text: str) -> None:
     assert "".join("".join(sources(*text)).split()) == "".join(text.split())

@@ -35,6 +35,7 @@ def painted(text: str, monkeypatch: pytest.MonkeyPatch, columns: int = 60) -> st
         ("9. nine\n10. ten", "9 nine\n10 ten\n"),
         ("```\n[b]x[/b] :smile:\n```", "```\n[b]x[/b] :smile:\n```\n"),
         ("[bold]x[/bold] :smile:", "[bold]x[/bold] :smile:\n"),
+        ("[x][1]\n\n[1]: https://x.example", "[x][1]\n\n[1]: https://x.example\n"),
         ("~~gone~~ **\\*** &amp; &lt;", "gone * & <\n"),
     ],
 )
@@ -76,6 +77,13 @@ def test_no_row_is_wider_than_the_terminal_and_no_character_is_cut(
     whole = "".join(shown.split())
     for character in "玉露は緑茶です。Donaudampfschifffahrt一二三四五六七八九十名前説明高級な":
         assert character in whole
+
+
+@pytest.mark.parametrize("nested", [">>>>>> deepest", "- " * 8 + "deepest", "> 1. > 123456. deepest"])
+def test_what_is_nested_deeper_than_the_terminal_is_wide_is_shown(nested: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = painted(nested, monkeypatch, 12)
+
+    assert "".join(re.findall("[a-z]", shown)) == "deepest"
 
 
 def test_the_unfinished_block_fits_above_the_spinner_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
