@@ -8,7 +8,8 @@ from agent_host.mcp_clients.approval import Answer, Question
 class ScriptedApprover:
     """Gives its answers in order, and `no` when there are no more."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: Answer, is_person: bool = False) -> None:
+        self.is_person = is_person
         self._answers = list(answers)
         self.questions: list[Question] = []
 

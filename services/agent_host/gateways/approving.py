@@ -21,6 +21,8 @@ ReadLine: TypeAlias = "Callable[[str], Awaitable[str | None]]"
 class TerminalApprover:
     """Puts a question on the screen until it is answered; Ctrl-C and Ctrl-D are a no."""
 
+    is_person: Final = True
+
     def __init__(self, screen: Screen, read_line: ReadLine) -> None:
         self._screen = screen
         self._read_line = read_line
@@ -44,6 +46,8 @@ class AskApprover:
     What `mcp.json` says is to be asked about a person wants to be asked about, and what those words may have had
     deleted is gone: no rule answers either (agent.md section 4, item 18).
     """
+
+    is_person: Final = False
 
     async def ask(self, question: Question) -> Answer:
         """Returns `rule` for an addition to memory, notes or calendar, and `unasked` for all else, at once."""

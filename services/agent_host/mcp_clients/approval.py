@@ -55,6 +55,11 @@ Question: TypeAlias = CallQuestion | ToolsQuestion | LessonQuestion
 class Approver(Protocol):
     """Answers questions, one at a time."""
 
+    @property
+    def is_person(self) -> bool:
+        """Whether somebody sits there, who answers and who waits for the agent."""
+        ...
+
     async def ask(self, question: Question) -> Answer:
         """Returns the answer. Cancelling takes the question back. Never raises for what a person does."""
         ...
@@ -62,6 +67,8 @@ class Approver(Protocol):
 
 class NobodyToAsk:
     """The approver of a host that talks with nobody who could say yes."""
+
+    is_person: Final = False
 
     async def ask(self, question: Question) -> Answer:  # noqa: ARG002 - the seam's signature
         """Returns `unasked`."""

@@ -7,6 +7,7 @@ out twice changes nothing (a read-only tool, or an idempotency key). Anything el
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
@@ -52,6 +53,8 @@ class ServerConnection:
         failure = self._failure()
         if failure is not None:
             return f"The server {self.config.name!r} cannot be used: {failure}."
+        if self._first is not None and self._first is self._link and self._link.starting:
+            return f"The server {self.config.name!r} is still starting; its tools join the first turn after that."
         if self.pin.wants_answer:
             return (
                 f"The server {self.config.name!r} changed its tools ({self.pin.change}); what is not as it was is held "
@@ -59,10 +62,10 @@ class ServerConnection:
             )
         return None
 
-    async def wait_started(self) -> None:
+    async def wait_started(self, patience_s: float = math.inf) -> None:
         """Waits until the first connection is made or has failed, if one was begun; later ones wait for calls only."""
         if self._first is not None:
-            await self._first.wait_settled()
+            await self._first.wait_settled(patience_s)
 
     def look_again(self) -> None:
         """Begins to list a stranger's tools again, for the next turn; this product's own change with its version."""

@@ -66,6 +66,7 @@ class Link:
         self._calls = 0
         self._timeout_s = config.startup_timeout_s or options.startup_timeout_s
         self._deadline = asyncio.get_running_loop().time() + self._timeout_s
+        self._begun: float | None = None  # when the server itself was first waited for
         self._task = asyncio.create_task(self._hold(), name=f"mcp server {config.name}", context=options.context.copy())
         self._task.add_done_callback(_note_failure)
 
@@ -84,15 +85,27 @@ class Link:
         """Whether it is over and nothing is left of it."""
         return self._task.done()
 
-    async def wait_settled(self) -> None:
-        """Waits until the connection is open or has failed; not longer than the server may take to start."""
+    @property
+    def starting(self) -> bool:
+        """Whether it is neither open yet nor over."""
+        return not self._settled.is_set()
+
+    async def wait_settled(self, patience_s: float = math.inf) -> None:
+        """Waits until the connection is open or has failed; not longer than the server may take to start.
+
+        `patience_s` is counted from when the SDK was there and the server's own start began, however often it is
+        waited for.
+        """
         if self._settled.is_set():
             return
-        left_s = self._deadline - asyncio.get_running_loop().time()
+        clock = asyncio.get_running_loop().time
+        await asyncio.wait({self._options.sdk_loaded}, timeout=max(self._deadline - clock(), 0.0))
+        self._begun = self._begun or clock()
+        until = min(self._deadline, self._begun + patience_s)
         try:
-            await asyncio.wait_for(self._settled.wait(), max(left_s, 0.0))
+            await asyncio.wait_for(self._settled.wait(), max(until - clock(), 0.0))
         except TimeoutError:
-            if not self._settled.is_set():
+            if not self._settled.is_set() and clock() >= self._deadline:
                 self._too_slow()
 
     async def call(
@@ -154,6 +167,7 @@ class Link:
     async def _hold(self) -> None:
         try:
             await asyncio.shield(self._options.sdk_loaded)
+            self._begun = self._begun or asyncio.get_running_loop().time()
             await self._live()
         except ImportError as error:
             self.failure = f"the module {error.name} is missing; install prometheus-agent[host]"

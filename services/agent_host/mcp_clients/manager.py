@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from agent_host.mcp_clients.connection import ServerConnection
 from agent_host.mcp_clients.guard import Guard, refusal
 from agent_host.mcp_clients.ledger import ManifestLedger
 from agent_host.mcp_clients.link import LinkOptions, load_sdk
-from agent_host.mcp_clients.naming import ToolKey, model_names
+from agent_host.mcp_clients.naming import ToolKey, may_be_of, model_names
 from agent_host.mcp_clients.oauth.folder import LoginFolder
 from agent_host.mcp_clients.permissions import EVERY_TOOL
 from agent_host.mcp_clients.pin import Pin
@@ -31,6 +32,8 @@ from agent_host.providers.protocol import JsonValue, ToolSpec
 META_PREFIX: Final = "prometheus-agent/"
 _LOG_BYTES: Final = 1_000_000
 _PATIENCE_S: Final = 3.0
+GRACE_S: Final = 2.0
+"""How long a person waits for a server of somebody else's that is seen for the first time."""
 
 
 @dataclass(frozen=True)
@@ -105,14 +108,16 @@ class McpToolBox:
     async def specs(self) -> tuple[ToolSpec, ...]:
         """Returns the tools of the servers that can be used, each server's sorted by name.
 
-        Waits for servers that are starting, each for its start-up time; one that is not there by then is left out and
-        named by `problems`. Asks about what a server changed since its tools were accepted.
+        Waits for servers that are starting, each for its start-up time; where a person waits, for servers of others
+        only `GRACE_S` seconds. One that is not there by then is left out and named by `problems`. Asks about what a
+        server changed since its tools were accepted.
         """
-        connections = await self._started()
+        self.start()
+        connections = self._connections or ()
         for connection in connections:
             connection.pin.refresh()
             connection.retry_if_failed()
-            await connection.wait_started()
+            await connection.wait_started(self._patience_s(connection))
             connection.look_again()
             await self._settle_change(connection)
         self._name_tools(connections)
@@ -122,10 +127,9 @@ class McpToolBox:
     async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
         """Calls a tool by its model-facing name; `meta` goes along under `prometheus-agent/…`. Never raises."""
         started = time.monotonic()
-        connections = await self._started()
-        if not self._names:
-            self._name_tools(connections)
-        server, tool = next((key for key, known in self._names.items() if known == name), ("", name))
+        self.start()
+        connections = self._connections or ()
+        server, tool = await self._key_of(name, connections)
         connection = next((one for one in connections if one.config.name == server), None)
         if connection is None or name in self._rules.unavailable:
             words = (
@@ -165,11 +169,18 @@ class McpToolBox:
         finally:
             self._files.close()
 
-    async def _started(self) -> tuple[ServerConnection, ...]:
-        self.start()
-        connections = self._connections or ()
-        await asyncio.gather(*(connection.wait_started() for connection in connections))
-        return connections
+    def _patience_s(self, connection: ServerConnection) -> float:
+        """A person who waits gets an answer without the tools of a stranger that is slow; a script needs them all."""
+        guard = self._rules.guard
+        waits = guard is not None and guard.approver.is_person and not connection.config.builtin
+        return GRACE_S if waits else math.inf
+
+    async def _key_of(self, name: str, connections: Sequence[ServerConnection]) -> ToolKey:
+        """Returns whose tool a model-facing name is; waits for no server but those that could have it."""
+        if name not in self._names.values():
+            await asyncio.gather(*(one.wait_started() for one in connections if may_be_of(name, one.config.name)))
+            self._name_tools(connections)
+        return next((key for key, known in self._names.items() if known == name), ("", name))
 
     async def _decide(
         self, connection: ServerConnection, tool: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]

@@ -38,11 +38,19 @@ def model_names(tools: Iterable[ToolKey]) -> dict[ToolKey, str]:
     return names
 
 
+def may_be_of(name: str, server: str) -> bool:
+    """Tells whether a tool of a server could have this model-facing name, whatever tools it has."""
+    return name.startswith(_prefixes(server)) or len(name) == MAX_CHARS
+
+
 def _plain_name(server: str, tool: str) -> str:
+    own, name = _prefixes(server), _OTHER.sub("_", tool)
+    return (name if name.startswith(own) else own[0] + name)[-MAX_CHARS:]
+
+
+def _prefixes(server: str) -> tuple[str, ...]:
     prefix = f"{_OTHER.sub('_', server)}_"
-    name = _OTHER.sub("_", tool)
-    own = (prefix, f"{prefix[:-2]}_") if prefix.endswith("s_") and len(prefix) > _SHORTEST_PLURAL else (prefix,)
-    return (name if name.startswith(own) else prefix + name)[-MAX_CHARS:]
+    return (prefix, f"{prefix[:-2]}_") if prefix.endswith("s_") and len(prefix) > _SHORTEST_PLURAL else (prefix,)
 
 
 def _hashed_name(key: ToolKey, plain: str, taken: set[str]) -> str:

@@ -45,7 +45,7 @@ class ToolBox(Protocol):
     """The tools of every connected MCP server."""
 
     async def specs(self) -> tuple[ToolSpec, ...]:
-        """Returns the tools that can be offered now, in a stable order. Waits for servers that are starting."""
+        """Returns the tools that can be offered now, in a stable order. May wait for servers that are starting."""
         ...
 
     async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:

@@ -124,6 +124,7 @@ async def test_a_file_of_answers_that_cannot_be_read_allows_nothing(tmp_path: Pa
 
 async def test_questions_are_put_one_after_another() -> None:
     class Slow:
+        is_person = True
         open = most = 0
 
         async def ask(self, question: Question) -> Answer:  # noqa: ARG002

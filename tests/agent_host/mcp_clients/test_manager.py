@@ -14,11 +14,14 @@ from pathlib import Path
 import pytest
 
 from agent_host.errors import ConfigurationError
-from agent_host.mcp_clients import connection
+from agent_host.mcp_clients import connection, manager
 from agent_host.mcp_clients.config import ServerConfig
-from agent_host.mcp_clients.manager import McpToolBox
+from agent_host.mcp_clients.guard import Guard
+from agent_host.mcp_clients.manager import McpToolBox, ToolRules
+from agent_host.mcp_clients.standing import StandingPermissions
 from tests.agent_host.mcp_clients.processes import SCRIPT, RawServer, until_gone
 from tests.agent_host.mcp_clients.servers import lab
+from tests.fakes.approver import ScriptedApprover
 
 
 @asynccontextmanager
@@ -242,6 +245,39 @@ async def test_a_server_that_never_answers_is_left_out_and_named_and_the_others_
     assert {spec.name.partition("_")[0] for spec in specs} == {"good"}
     assert problems == ("The server 'mute' cannot be used: it did not list its tools within 0.5 s.",)
     assert outcome.content == "hi"
+
+
+async def test_a_person_does_not_wait_for_a_slow_stranger_whose_tools_join_a_later_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manager, "GRACE_S", 0.0)
+    (tmp_path / "slow").mkdir()
+    slow = RawServer(tmp_path / "slow", ("slow",), "slow").config
+    own = replace(RawServer(tmp_path, (), "own").config, builtin=True)
+    guard = Guard(ScriptedApprover(is_person=True), StandingPermissions(None))
+    box = McpToolBox([slow, own], "0.1.0", rules=ToolRules(guard))
+    first, problems = await box.specs(), box.problems()
+    answer = await box.call("own_get-echo", {"text": "hi"}, {"turn_id": "t_1"})
+    (tmp_path / "slow" / "go").touch()
+    late = await box.call("slow_get-echo", {"text": "there"}, {"turn_id": "t_1"})
+    second = await box.specs()
+    await box.close()
+    assert {spec.name.partition("_")[0] for spec in first} == {"own"}
+    assert problems == ("The server 'slow' is still starting; its tools join the first turn after that.",)
+    assert (answer.content, late.content) == ("hi", "there")
+    assert {spec.name.partition("_")[0] for spec in second} == {"own", "slow"}
+    assert box.problems() == ()
+
+
+async def test_a_call_waits_for_no_other_server_than_its_own(tmp_path: Path) -> None:
+    (tmp_path / "mute").mkdir()
+    mute = replace(RawServer(tmp_path / "mute", ("mute",), "mute").config, startup_timeout_s=3600)
+    box = McpToolBox([mute, RawServer(tmp_path, (), "good").config], "0.1.0")
+    outcome = await box.call("good_get-echo", {"text": "hi"}, {})
+    nobodys = await box.call("nobody_get-echo", {}, {})
+    await box.close()
+    assert outcome.content == "hi"
+    assert nobodys.content == "There is no tool named nobody_get-echo; use one that is offered."
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_host.mcp_clients.naming import model_names
+from agent_host.mcp_clients.naming import may_be_of, model_names
 
 LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 WORDS = st.text(alphabet="ab_-.é ", min_size=1, max_size=6) | st.text(max_size=90) | st.text(alphabet="a_", max_size=80)
@@ -29,6 +29,12 @@ def test_names_do_not_depend_on_the_order_in_which_servers_answer(keys: list[tup
     shuffled = list(keys)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert model_names(shuffled) == model_names(keys)
+
+
+@given(KEYS)
+def test_every_name_may_be_one_of_its_server(keys: list[tuple[str, str]]) -> None:
+    assert all(may_be_of(name, server) for (server, _), name in model_names(keys).items())
+    assert not may_be_of("time_now", "memory")
 
 
 def test_a_name_is_the_servers_and_the_tools() -> None:

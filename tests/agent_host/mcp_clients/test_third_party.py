@@ -69,7 +69,7 @@ async def test_the_reference_memory_server_is_asked_about_for_writes_and_read_fr
         assert specs["peer_read_graph"].read_only
         assert not specs["peer_create_entities"].read_only
         refused = await box.call("peer_create_entities", ENTITY, {"turn_id": "t_1"})
-        stored = await box.call("peer_create_entities", ENTITY, {"turn_id": "t_1"})
+        stored = await box.call("peer_create_entities", ENTITY, {"turn_id": "t_2"})
         found = await box.call("peer_search_nodes", {"query": "tea"}, {"turn_id": "t_1"})
     assert "the person said no" in refused.content
     assert (stored.is_error, found.is_error) == (False, False)

@@ -1,8 +1,9 @@
 """A third-party style MCP server over stdio, in the protocol's older era, made of nothing but `json` and `sys`.
 
 `raw_stdio.py FOLDER [MANNER …]`: every message it reads is appended to FOLDER/seen.jsonl, its process id is written to
-FOLDER/pid. Manners: `mute` (never answers `initialize`), `junk` (prints what is no protocol), `deaf` (ignores the end
-of its input), `chatty` (writes to standard error), `toolless` (knows no tools), `shabby` (lists some that are none).
+FOLDER/pid. Manners: `mute` (never answers `initialize`), `slow` (answers it once FOLDER/go is there), `junk` (prints
+what is no protocol), `deaf` (ignores the end of its input), `chatty` (writes to standard error), `toolless` (knows no
+tools), `shabby` (lists some that are none).
 What FOLDER/tools.json lists takes the place of its own tools, whenever it is asked.
 """
 
@@ -88,6 +89,8 @@ def answer(message: dict[str, Any]) -> None:
     result: dict[str, Any] | None = {}
     if method == "initialize" and "mute" in MANNERS:
         return
+    while method == "initialize" and "slow" in MANNERS and not (FOLDER / "go").exists():
+        time.sleep(0.01)
     if method == "initialize":
         result = {
             "protocolVersion": "2025-06-18",
