@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_INLINE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
+_INLINE = re.compile(r"(?<!`)(`{1,3})[^`\n]{1,2000}\1(?!`)")
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,1000})\]\([^()\n]{0,2000}\)")
 _ADDRESS = re.compile(r"<?\b(?:https?://|www\.|mailto:)[^\s>)\]]+>?", re.IGNORECASE)
-_EMPHASIS = re.compile(r"\*+|(?<!\w)_+|_+(?!\w)|~~")
-_NUMBERED = re.compile(r"^\s*\d{1,3}[.)]\s+", re.MULTILINE)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\W*[A-Z\d\"'(])|\n+|\s+[;|]\s+")
+_EMPHASIS = re.compile(r"\*+|(?<![^\W_])_+|_+(?![^\W_])|~~")
+_NUMBERED = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]+", re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.!?]) (?=[^\w\s]{0,3}[A-Z\d])| [;|] ")
 
 
 def any_of(*phrases: str) -> re.Pattern[str]:
@@ -29,9 +29,8 @@ def plain(text: str) -> str:
 
 def sentences(text: str) -> Iterator[str]:
     """Yields the sentences of a plain text; each line ends one."""
-    for one in _SENTENCE.split(text):
-        if one and one.strip():
-            yield one.strip()
+    for line in text.splitlines():
+        yield from (one for one in _SENTENCE.split(" ".join(line.split())) if one)
 
 
 def names(text: str, name: str) -> bool:
