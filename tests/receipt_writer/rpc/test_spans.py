@@ -34,8 +34,11 @@ class Traced:
         self.tracer = provider.get_tracer("caller")
         self._kept = kept
 
-    def spans(self) -> list[ReadableSpan]:
-        return [span for span in self._kept.get_finished_spans() if span.kind is SpanKind.SERVER]
+    async def spans(self, count: int) -> list[ReadableSpan]:
+        """Return the writer's spans once there are so many: a refusal is with its caller before its span has ended."""
+        while len(found := [span for span in self._kept.get_finished_spans() if span.kind is SpanKind.SERVER]) < count:
+            await asyncio.sleep(0)
+        return found
 
 
 @pytest_asyncio.fixture
@@ -61,12 +64,13 @@ async def test_each_call_of_a_turn_is_a_span_under_the_callers(traced: Traced) -
         await traced.stub.AppendTurn(turn_request(1), metadata=tuple(told.items()))
     caller = turn.get_span_context()
 
-    assert [span.name for span in traced.spans()] == [
+    spans = await traced.spans(3)
+    assert [span.name for span in spans] == [
         f"{SERVICE}/BeginTurn",
         f"{SERVICE}/AppendDecision",
         f"{SERVICE}/AppendTurn",
     ]
-    for span in traced.spans():
+    for span in spans:
         assert span.context.trace_id == caller.trace_id
         assert span.parent is not None
         assert span.parent.span_id == caller.span_id
@@ -81,21 +85,21 @@ async def test_each_call_of_a_turn_is_a_span_under_the_callers(traced: Traced) -
 async def test_a_caller_without_a_trace_begins_one(traced: Traced) -> None:
     await traced.stub.GetHead(pb.GetHeadRequest(layer=L10))
 
-    (span,) = traced.spans()
+    (span,) = await traced.spans(1)
     assert span.parent is None
 
 
 async def test_a_trace_context_that_is_none_is_no_reason_to_fail(traced: Traced) -> None:
     await traced.stub.GetHead(pb.GetHeadRequest(layer=L10), metadata=(("traceparent", "00-nonsense"),))
 
-    (span,) = traced.spans()
+    (span,) = await traced.spans(1)
     assert span.parent is None
 
 
 async def test_a_refusal_says_its_code_and_none_of_its_words(traced: Traced) -> None:
     refusal = await refused(traced.stub.GetEntry(pb.GetEntryRequest(layer=L10, id=7)))
 
-    (span,) = traced.spans()
+    (span,) = await traced.spans(1)
     assert refusal.code is grpc.StatusCode.NOT_FOUND
     assert (span.attributes or {})["rpc.response.status_code"] == "NOT_FOUND"
     assert (span.attributes or {})["error.type"] == "NOT_FOUND"
@@ -108,4 +112,4 @@ async def test_health_checks_and_streams_are_no_spans(traced: Traced) -> None:
     async for _ in traced.stub.ListEntries(pb.ListEntriesRequest(layer=L10)):
         pass
 
-    assert traced.spans() == []
+    assert await traced.spans(0) == []
