@@ -8,9 +8,7 @@ import grpc
 import pytest_asyncio
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry.propagate import inject
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.trace import SpanKind, StatusCode
 
 from prometheus.receipts.v1 import receipts_pb2 as pb
@@ -25,26 +23,35 @@ from tests.receipt_writer.rpc.calls import L10, refused
 SERVICE = "prometheus.receipts.v1.ReceiptWriter"
 
 
+class Ended(SpanProcessor):
+    """Keeps the writer's spans as they end."""
+
+    def __init__(self) -> None:
+        self.spans: asyncio.Queue[ReadableSpan] = asyncio.Queue()
+
+    def on_end(self, span: ReadableSpan) -> None:
+        if span.kind is SpanKind.SERVER:
+            self.spans.put_nowait(span)
+
+
 class Traced:
     """A writer that records its calls, a client's way to it, and a caller's tracer."""
 
-    def __init__(self, channel: grpc.aio.Channel, provider: TracerProvider, kept: InMemorySpanExporter) -> None:
+    def __init__(self, channel: grpc.aio.Channel, provider: TracerProvider, ended: Ended) -> None:
         self.channel = channel
         self.stub = receipts_pb2_grpc.ReceiptWriterStub(channel)  # type: ignore[no-untyped-call]
         self.tracer = provider.get_tracer("caller")
-        self._kept = kept
+        self.ended = ended.spans
 
     async def spans(self, count: int) -> list[ReadableSpan]:
-        """Return the writer's spans once there are so many: a refusal is with its caller before its span has ended."""
-        while len(found := [span for span in self._kept.get_finished_spans() if span.kind is SpanKind.SERVER]) < count:
-            await asyncio.sleep(0)
-        return found
+        """Return the next spans; that of a refusal ends after its caller has been answered."""
+        return [await self.ended.get() for _ in range(count)]
 
 
 @pytest_asyncio.fixture
 async def traced(folder: Path) -> AsyncIterator[Traced]:
-    kept, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(kept))
+    kept, provider = Ended(), TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(kept)
     address, leave = UnixAddress(folder / "w.sock"), asyncio.Event()
     gates = (CallSpans(provider.get_tracer("writer")),)
     ended = asyncio.create_task(run_service(make_tenants(open_service(folder)), address, leave, gates=gates))
@@ -53,6 +60,7 @@ async def traced(folder: Path) -> AsyncIterator[Traced]:
         yield Traced(channel, provider, kept)
     leave.set()
     assert await ended == 0
+    assert kept.spans.empty()  # each was looked at
 
 
 async def test_each_call_of_a_turn_is_a_span_under_the_callers(traced: Traced) -> None:
@@ -112,4 +120,4 @@ async def test_health_checks_and_streams_are_no_spans(traced: Traced) -> None:
     async for _ in traced.stub.ListEntries(pb.ListEntriesRequest(layer=L10)):
         pass
 
-    assert await traced.spans(0) == []
+    assert traced.ended.empty()
