@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_host.providers.offline.calendar import intents as calendar
-from agent_host.providers.offline.calendar.booking import Book, title_of
+from agent_host.providers.offline.calendar.booking import Book, title_of, unclear_title
+from agent_host.providers.offline.calendar.changing import Cancel, Move
 from agent_host.providers.offline.memory import intents as memory
-from agent_host.providers.offline.memory.requests import Recall, Remember
+from agent_host.providers.offline.memory.requests import Correct, Forget, Recall, Remember
 from agent_host.providers.offline.messages import intents as messages
+from agent_host.providers.offline.messages.requests import DiscardDraft
 from agent_host.providers.offline.notes import intents as notes
+from agent_host.providers.offline.notes.requests import AppendNote, DeleteNote
 from agent_host.providers.offline.patterns import one_of, pattern
 from agent_host.providers.offline.questions import SHALL_I_BOOK, SHALL_I_REMEMBER
 from agent_host.providers.offline.reports import intents as reports
@@ -26,11 +29,13 @@ from agent_host.providers.offline.times.format import show_days, show_moment
 from agent_host.providers.offline.times.pieces import find_time_words
 from agent_host.providers.offline.times.recurrence import Recurrence
 from agent_host.providers.offline.web import intents as web
-from agent_host.providers.offline.wording import VERBS, content_words
+from agent_host.providers.offline.wording import VERBS, content_words, mirrored
 
 Recogniser = Callable[[str], Request | None]
 
 LONGEST_SENTENCE = 2000
+ONLY_ASKED = "That reads as a question, so I changed nothing. Say it without the question mark to have it done."
+DID_NOTHING = "All right: I did nothing."
 _LONGEST_TITLE_WORDS = 12
 _NEGATED = ("n't", "n\u2019t")
 
@@ -43,10 +48,21 @@ _POLITE = pattern(
         "(?:i.?d (?:like|love)|i would like|i want)(?: you)? to ",
         "i need you to ",
         "let.?s (?=book|schedule|research|search)",
-        "(?:can|could|may) (?:i|we) (?:please )?(?=book|schedule|have a look)",
+        r"(?:actually,? )?(?:never ?mind|forget (?:it|that)|scratch that)[,.;:!]+\s+",
+        r"actually,? (?=(?:never ?mind|forget (?:it|that)|leave it)\W*$)",
         "do me a favou?r and ",
     )
 )
+_COURTEOUS = pattern(r"(?:.*[,.!]\s)?(?:please\b|(?:can|could|would|will) you\b)|.*\bplease\W*$")
+_TELL = pattern(r"\byou (?:please )?(?:tell|show|let)\b")
+_MAY_I = pattern(
+    "(?:can|could|may|might|shall|should|must|do|would|are) (?:i|we) ",
+    "(?:please |just |still |also |(?:have|need|able|allowed) to )*(?P<what>.+)",
+)
+_CAN_YOU_REMEMBER = pattern(
+    r"(?:can|could|do|will|would) you (?:still )?(?:remember|recall)\s+(?!that\b|to\b|this\b|:)(?P<what>.+)"
+)
+_NO_REQUEST = pattern(r"(?:please )?(?:don.?t|do not|never) (?!(?:let me )?forget\b)\w+.*")
 _ACTUALLY = pattern(r"actually\b[,:]?\s+(?=\S)")
 _THANKS = pattern(r"(?:,\s*(?:please|thanks|thank you)|\s+please)[.!?]*$")
 _QUESTION = pattern(
@@ -103,6 +119,7 @@ _COMMANDS: tuple[Recogniser, ...] = (
     web.search_web,
     memory.correct,
 )
+_WRITES = (Forget, Correct, AppendNote, DeleteNote, Cancel, Move, DiscardDraft)
 _FREE_TEXT: tuple[Recogniser, ...] = (notes.take_note, messages.draft, memory.remember)
 
 
@@ -117,6 +134,9 @@ class OfferBooking:
         if scene.agreed:
             return (yield from Book(self.text).run(scene))
         words = find_time_words(self.text)
+        unnamed = unclear_title(words.rest())
+        if unnamed:
+            return unnamed
         times = read_event(words, scene.now, scene.zone)
         if isinstance(times, Unclear):
             return f"I booked nothing. {times.question}" if "past" not in times.question else times.question
@@ -139,21 +159,49 @@ class OfferToRemember:
         return f"I have booked nothing and stored nothing.\n{SHALL_I_REMEMBER}"
 
 
+def without_courteous_mark(text: str) -> str:
+    """Returns "can you book lunch?" without its question mark, which only makes a request polite."""
+    asked_to_do = ":" not in text and _COURTEOUS.match(text.strip()) and not _TELL.search(text)
+    return text.rstrip(" ?") if asked_to_do else text
+
+
 def plain_request(text: str) -> str:
     """Returns a sentence without its greetings and courtesies."""
-    plain = _THANKS.sub("", text.strip())
+    plain = _THANKS.sub("", without_courteous_mark(text).strip())
     while (match := _POLITE.match(plain)) is not None and plain[match.end() :].strip():
         plain = plain[match.end() :].lstrip()
     return plain
 
 
 def command(text: str) -> Request | None:
-    """Returns what a sentence asks for when it is one of the requests the planner knows, else None."""
+    """Returns what a sentence asks for when it is one of the requests the planner knows, else None.
+
+    A question never has anything written: it is answered, or asks back whether it shall be done.
+    """
+    remembered = _CAN_YOU_REMEMBER.fullmatch(text.rstrip(" ?.!"))
+    if remembered is not None:
+        return Recall(remembered["what"], mirrored(remembered["what"]))
+    allowed = _MAY_I.fullmatch(text.strip())
+    if allowed is not None and isinstance(wanted := _asked_for(allowed["what"]), Book):
+        return OfferBooking(wanted.text)
+    asked = _asked_for(text)
+    questioned = text.rstrip().endswith("?") and not _COURTEOUS.match(text.strip())
+    return _only_asked(asked) if asked is not None and questioned else asked
+
+
+def _only_asked(request: Request) -> Request:
+    """Returns what is done for a request that was put as a question."""
+    if isinstance(request, Book):
+        return OfferBooking(request.text)
+    return Say(ONLY_ASKED) if isinstance(request, _WRITES) else request
+
+
+def _asked_for(text: str) -> Request | None:
     plain = plain_request(text)
     recognisers: Sequence[Recogniser] = _COMMANDS if len(plain) <= LONGEST_SENTENCE else _FREE_TEXT
     changed_mind = _ACTUALLY.match(plain)
     if changed_mind is not None and len(plain) <= LONGEST_SENTENCE:
-        asked = command(plain[changed_mind.end() :])
+        asked = _asked_for(plain[changed_mind.end() :])
         if asked is not None:
             return asked
     return next((request for read in recognisers if (request := read(plain)) is not None), None)
@@ -171,7 +219,7 @@ def _mentioned_event(text: str) -> Request | None:
     dated = any(words.first(kind) is not None for kind in (Day, DayRange, Recurrence))
     if not timed or not dated or _MUSING.search(text) or _PRONOUN_START.match(text) or "?" in text:
         return None
-    title = title_of(words.rest())
+    title = "" if unclear_title(words.rest()) else title_of(words.rest())
     return OfferBooking(text) if title and len(title.split()) <= _LONGEST_TITLE_WORDS else None
 
 
@@ -189,13 +237,20 @@ def _statement(text: str) -> Request | None:
     words = [word.casefold().strip(",.!;:") for word in text.split()]
     if len(words) < 3 or len(text) > LONGEST_SENTENCE or "?" in text:  # noqa: PLR2004 - subject, verb, object
         return None
-    known_verb = any(word in VERBS or word.endswith(_NEGATED) for word in words) or _MUSING.search(text)
+    if "you" in words or "your" in words:
+        return None  # said to the agent, and nothing to keep
+    verbs = (word for at, word in enumerate(words) if word != "am" or words[at - 1] == "i")  # German has "am" too
+    known_verb = any(word in VERBS or word.endswith(_NEGATED) for word in verbs) or _MUSING.search(text)
     if not known_verb and not _PERSONAL.search(text):
         return None
     return OfferToRemember(text)
 
 
-_OTHERS: tuple[Recogniser, ...] = (_mentioned_event, beyond_rules, _question, _statement)
+def _refusal(text: str) -> Request | None:
+    return Say(DID_NOTHING) if _NO_REQUEST.fullmatch(text) else None
+
+
+_OTHERS: tuple[Recogniser, ...] = (_refusal, _mentioned_event, beyond_rules, _question, _statement)
 
 
 def understand(text: str) -> Request:
@@ -208,7 +263,7 @@ def understand(text: str) -> Request:
     if len(text) > LONGEST_SENTENCE:
         return Say(
             f"That is {len(text)} characters, and I read requests of at most {LONGEST_SENTENCE}. "
-            "To keep a long text, begin with “Take a note:” or “Remember that”."
+            "To keep a long text, begin with “Take a note:”."
         )
     plain = plain_request(text)
     late = small_talk(plain) or next((request for read in _OTHERS if (request := read(plain)) is not None), None)

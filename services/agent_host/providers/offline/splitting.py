@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import islice
 
 from agent_host.providers.offline.calendar.booking import Book, title_of
-from agent_host.providers.offline.memory.requests import Remember
+from agent_host.providers.offline.memory.requests import Forget, Remember
 from agent_host.providers.offline.messages.requests import DraftMessage
 from agent_host.providers.offline.patterns import one_of, pattern
-from agent_host.providers.offline.recognition import command
+from agent_host.providers.offline.recognition import command, without_courteous_mark
 from agent_host.providers.offline.routine import Request
 from agent_host.providers.offline.times.clock import Clock, ClockRange
 from agent_host.providers.offline.times.pieces import find_time_words
@@ -19,7 +19,7 @@ _MOST_PARTS = 6
 _MOST_SEPARATORS = 10
 _LONGEST = 1000  # characters; a longer message is one request
 _AND = "(?:and then|and also|and|then|also|plus)"
-_SEPARATOR = pattern(rf"[,;]?\s{_AND}\s|[.;!?]\s(?:{_AND}\s)?|\n")
+_SEPARATOR = pattern(rf"[,;]?\s{_AND}\s|[.;!?]\s(?:{_AND}\s)?|,\s|\n")
 _STARTS = pattern(
     "(?:please |can you |could you )*",
     one_of(
@@ -36,7 +36,9 @@ _FREE_TEXT = pattern(
     r"[^:\n]{0,80}:",
 )
 _WISH = pattern(r"\b(?:(?:need|want|have|has|going|plan|like|love|wish|try)s? to|should|must|will|would|can)\b")
-_THEM = pattern(r"\b(?:them|her|him)\b")
+_CONDITION = pattern(r"\b(?:if|when|whenever|unless|before|after|once|until|while)\b")
+_THEM = pattern(r"\b(?:them|her|him|he|she|they)\b")
+_ABOUT_IT = pattern(r"(?<=\babout )(?:it|that|this)\b")
 
 
 def _has_clock(text: str) -> bool:
@@ -68,8 +70,11 @@ def _continued(left: Request, right: str) -> str | None:
 
 
 def _with_name(part: str, before: Request) -> str:
-    """Puts the name for "them" in a booking that follows something to remember about them."""
-    subject = subject_of(before.body) if isinstance(before, Remember) else ""
+    """Puts the name for "them" in what follows something to remember or to forget, and a booking's for "about it"."""
+    if isinstance(before, Book):
+        return _ABOUT_IT.sub(lambda _: title_of(find_time_words(before.text).rest()), part)
+    said = before.body if isinstance(before, Remember) else before.subject if isinstance(before, Forget) else ""
+    subject = subject_of(said)
     return _THEM.sub(lambda _: subject, part) if subject else part
 
 
@@ -88,9 +93,13 @@ def _begins(right: str, ends: Sequence[int], before: Request) -> str | None:
 def _split_once(text: str) -> tuple[str, str] | None:
     separators = list(islice(_SEPARATOR.finditer(text), _MOST_SEPARATORS))
     for index, match in enumerate(separators):
-        left, right = text[: match.start()].strip(), text[match.end() :].strip()
+        sign = match.group().strip()
+        left = f"{text[: match.start()].strip()}{'?' if sign.startswith('?') else ''}"  # a question stays one
+        right = text[match.end() :].strip()
         before = _complete(left) if left and right else None
-        if before is None or (isinstance(before, Remember) and _WISH.search(left) and "and" in match.group()):
+        if before is None or (sign == "," and _STARTS.match(right) is None):
+            continue
+        if isinstance(before, Remember) and (_CONDITION.search(left) or ("and" in sign and _WISH.search(left))):
             continue
         if isinstance(before, DraftMessage) and before.said:
             continue  # what a message says goes on to its end
@@ -104,7 +113,7 @@ def _split_once(text: str) -> tuple[str, str] | None:
 def split_requests(text: str) -> tuple[str, ...]:
     """Returns the requests of a message, at most six; free text after "take a note:" is one request to its end."""
     parts: list[str] = []
-    rest = text
+    rest = without_courteous_mark(text)
     while len(parts) < _MOST_PARTS - 1 and len(rest) <= _LONGEST and not _FREE_TEXT.match(rest):
         found = _split_once(rest)
         if found is None:

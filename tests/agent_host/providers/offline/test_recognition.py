@@ -6,7 +6,9 @@ from agent_host.providers.offline.calendar.looking import FindFree, ListEvents, 
 from agent_host.providers.offline.memory.requests import Correct, Forget, ListMemories, Recall, Remember
 from agent_host.providers.offline.notes.requests import AppendNote, DeleteNote, FindNote, ListNotes, TakeNote
 from agent_host.providers.offline.recognition import (
+    DID_NOTHING,
     LONGEST_SENTENCE,
+    ONLY_ASKED,
     OfferBooking,
     OfferToRemember,
     command,
@@ -14,6 +16,7 @@ from agent_host.providers.offline.recognition import (
     understand,
 )
 from agent_host.providers.offline.routine import Request, Say
+from agent_host.providers.offline.talk.about import NOT_UNDERSTOOD
 from agent_host.providers.offline.talk.clock import TellDay, TellDaysUntil, TellTime
 from agent_host.providers.offline.talk.small_talk import Help
 from agent_host.providers.offline.web.requests import Research, SearchWeb
@@ -101,6 +104,20 @@ from agent_host.providers.offline.web.requests import Research, SearchWeb
         ("Lunch with Ana tomorrow at noon", OfferBooking),
         ("Holiday 24-31 December", OfferBooking),
         ("I have a dentist appointment on Friday at 3pm", OfferBooking),
+        ("can I book a call tomorrow at 5pm?", OfferBooking),
+        ("shall we schedule a review on Friday at 9", OfferBooking),
+        ("book a call on Friday at 9?", OfferBooking),
+        ("can you book a call on Friday at 9?", Book),
+        ("do not forget to call Ana at 6pm", Book),
+        ("do not forget to buy milk", Remember),
+        ("can you remember things?", Recall),
+        ("Can you remember my birthday", Recall),
+        ("remember my birthday?", Recall),
+        ("remember that Ana is vegan?", Recall),
+        ("could you remember that Ana is vegan?", Remember),
+        ("Remember this: is the door shut?", Remember),
+        ("never mind, book a call on Friday at 9", Book),
+        ("remind me a day before", Say),
     ],
 )
 def test_a_sentence_is_taken_for_what_it_asks(text: str, kind: type[Request]) -> None:
@@ -168,3 +185,34 @@ def test_a_question_about_the_person_is_never_called_general_knowledge() -> None
     assert isinstance(general, Recall)
     assert own.otherwise == ""
     assert "no language model" in general.otherwise
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cancel the call on Friday?",
+        "move lunch to 1pm?",
+        "forget Ana?",
+        "delete my note about milk?",
+        "discard the draft to Sam?",
+    ],
+)
+def test_a_question_changes_nothing(text: str) -> None:
+    assert understand(text) == Say(ONLY_ASKED)
+
+
+@pytest.mark.parametrize("text", ["can you cancel the call on Friday?", "cancel the call on Friday, please?"])
+def test_a_courteous_question_is_a_request(text: str) -> None:
+    assert isinstance(understand(text), Cancel)
+
+
+@pytest.mark.parametrize("text", ["don't remember that", "please don't book anything", "do not cancel the call"])
+def test_a_refusal_does_nothing(text: str) -> None:
+    assert understand(text) == Say(DID_NOTHING)
+
+
+@pytest.mark.parametrize(
+    "text", ["I hate you", "you are great today", "Buche einen Termin mit Anna am Freitag um 15 Uhr"]
+)
+def test_what_is_said_to_the_agent_or_in_another_language_is_nothing_to_remember(text: str) -> None:
+    assert understand(text) == Say(NOT_UNDERSTOOD)

@@ -25,7 +25,27 @@ from agent_host.providers.offline.splitting import split_requests
         ),
         (
             "What day is it? What's on my calendar tomorrow?",
-            ["What day is it", "What's on my calendar tomorrow?"],
+            ["What day is it?", "What's on my calendar tomorrow?"],
+        ),
+        (
+            "book lunch tomorrow at noon, draft an email to Ana about it, and remember that Ana is vegan",
+            ["book lunch tomorrow at noon", "draft an email to Ana about Lunch", "remember that Ana is vegan"],
+        ),
+        (
+            "add a dentist appointment on Friday at 3pm, remind me a day before",
+            ["add a dentist appointment on Friday at 3pm", "remind me a day before"],
+        ),
+        (
+            "remember that tea is good, remember that coffee is bad",
+            ["remember that tea is good", "remember that coffee is bad"],
+        ),
+        (
+            "forget that Bob is vegan and remember that he is vegetarian",
+            ["forget that Bob is vegan", "remember that Bob is vegetarian"],
+        ),
+        (
+            "Can you book lunch tomorrow at noon and remember that Ana is vegan?",
+            ["Can you book lunch tomorrow at noon", "remember that Ana is vegan"],
         ),
         ("What's 2+2\nWhat's 3+3", ["What's 2+2", "What's 3+3"]),
         (
@@ -63,6 +83,8 @@ def test_a_message_with_several_requests_is_parted(text: str, parts: list[str]) 
         "compare the reports on solar and wind",
         "Book a call with Ana on Friday at 9 and at 11",
         "Remember that Ana is nice and book",
+        "Remember that when it rains, cancel the picnic",
+        "Book lunch with Ana, Bob and Tom on Friday at noon",
         "and and and",
         "",
         ".",

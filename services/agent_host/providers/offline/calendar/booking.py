@@ -38,13 +38,39 @@ _CALENDAR = re.compile(
     r"\s*\b(?:in|to|into|on|onto) (?:the |my |our )?(?:calendar|agenda|diary|schedule)\b", re.IGNORECASE
 )
 _TRAILING = re.compile(
-    r"(?:[\s,;:.!?-]|\b(?:at|on|for|from|to|by|and|please|thanks|thank you|starting|due))+$", re.IGNORECASE
+    r"(?:[\s,;:.!?-]|\b(?:at|on|for|from|to|by|and|before|after|please|thanks|thank you|starting|due))+$", re.IGNORECASE
 )
+_NOTHING = re.compile(r"(?:(?:me|us)\s+)?(?:nothing|none|nobody|no (?:one|more)|not|never)\b", re.IGNORECASE)
+_AFTER_TIMES = re.compile(
+    r"(?:\s*[,;])+\s+(?=(?:with|at|in|for|about|between|please|thanks|thank you)\b)", re.IGNORECASE
+)
+_LEFTOVER = re.compile(
+    r"\s[,;.]\s*\w|\?\s*\w|(?:[,;.!\n]\s*|\band\s+)(?:(?:and|then|also|please)\s+)*(?:remember|remind|forget|book|"
+    r"schedule|cancel|move|draft|e-?mail|send|text|tell|ask|invite|note|take|add|find|search|what|when|who|where|don.?t)\b",
+    re.IGNORECASE,
+)
+
+
+def unclear_title(rest: str) -> str:
+    """Returns why a sentence without its time words gives no title, or "" when it may give one.
+
+    A comma in what is left, or a verb of another request, tells that more was said than a name.
+    """
+    if re.search(r"[\"“].{2,}?[\"”]", rest):
+        return ""
+    if _NOTHING.match(rest):
+        return "All right, I booked nothing."
+    if not _LEFTOVER.search(_AFTER_TIMES.sub(" ", rest)):
+        return ""
+    return (
+        f"I booked nothing: I can't tell what of “{clip(tidy(rest), 80)}” is its name. "
+        "Ask for one thing at a time, such as “book lunch on Friday at noon”."
+    )
 
 
 def title_of(rest: str) -> str:
     """Returns an event's title from what is left of a sentence without its time words; "" for a mere "it"."""
-    plain = tidy(_CALENDAR.sub(" ", rest))
+    plain = tidy(_AFTER_TIMES.sub(" ", _CALENDAR.sub(" ", rest)))
     quoted = re.search(r"[\"“](.{2,}?)[\"”]", plain)
     if quoted is not None:
         return quoted[1].strip()
@@ -106,6 +132,9 @@ class Book:
     def run(self, scene: Scene) -> Routine:
         """Stores one event for each day named; asks back when the title, the day or the time is missing."""
         words = find_time_words(self.text)
+        unnamed = unclear_title(words.rest())
+        if unnamed:
+            return unnamed
         title = title_of(words.rest())
         times = read_event(words, scene.now, scene.zone)
         if isinstance(times, Unclear):

@@ -6,7 +6,7 @@ from agent_host.providers.offline.calendar.booking import Book
 from agent_host.providers.offline.calendar.changing import Cancel, Move
 from agent_host.providers.offline.calendar.looking import FindFree, ListEvents, NextEvent
 from agent_host.providers.offline.patterns import one_of, pattern
-from agent_host.providers.offline.routine import Request
+from agent_host.providers.offline.routine import Request, Say
 from agent_host.providers.offline.times.clock import Clock, ClockRange
 from agent_host.providers.offline.times.days import Day, DayRange
 from agent_host.providers.offline.times.durations import Offset
@@ -30,7 +30,9 @@ _IN_CALENDAR = pattern(rf"\b(?:{_CALENDAR}|event|meeting|appointment|call)\b")
 _REMIND = pattern(
     "(?:remind me|set (?:me )?a reminder|don.?t let me forget)", r"\b\s*(?:(?:to|about|that|for|of)\b)?\s*(?P<what>.*)"
 )
-_REMEMBER_TO = pattern("(?:remember|don.?t forget) to (?P<what>.+)")
+_AHEAD = pattern(r"(?:.*\b)?(?:before|beforehand|in advance|ahead of time)(?: (?:it|that|then|the \w+))?")
+_NO_ALARM = "I can't set a reminder before an event. Say “remind me to … on Thursday at 9” for one of its own."
+_REMEMBER_TO = pattern("(?:remember|don.?t forget|do not forget) to (?P<what>.+)")
 _IF_FREE = pattern(
     r",?\s*(?:but )?(?:only )?if ",
     one_of("(?:i am|i.?m|we are|we.?re) (?:free|available)", "(?:there is|there.?s) nothing else"),
@@ -49,7 +51,8 @@ _LIST = pattern(
 )  # fmt: skip
 _LIST_DAY = pattern(
     one_of(
-        f"{_WHAT_IS} (?:on|happening|up|planned|coming up|going on)", f"what {_I_HAVE}(?: on| planned)?",
+        f"(?:tell me |show me )?{_WHAT_IS} (?:on|happening|up|planned|coming up|going on)",
+        f"what {_I_HAVE}(?: on| planned)?",
         "what (?:am|are) (?:i|we) (?:doing|up to)", f"{_I_HAVE} (?:anything|something|plans)(?: on| planned)?",
         "(?:how )?(?:am|are) (?:i|we) (?:busy|booked)", "how (?:busy|full) (?:am|are) (?:i|we)",
         "is (?:there )?anything (?:on|planned)", "any plans", "show(?: me)?", "my day", "what does",
@@ -119,6 +122,8 @@ def book(text: str) -> Request | None:
     if turned is not None:  # "if I'm free on Friday at 9, book a call"
         return Book(f"{turned['what']} {turned['when']}", if_free=True)
     reminder = _REMIND.fullmatch(plain)
+    if reminder is not None and _AHEAD.fullmatch(reminder["what"].rstrip(" .!")):
+        return Say(_NO_ALARM)
     if reminder is not None:
         return Book(reminder["what"])
     task = _REMEMBER_TO.fullmatch(plain)

@@ -19,7 +19,8 @@ _REMEMBER = pattern(
     r"(?: (?:this|the following|for me|also))*\s*(?:[:,]\s*(?:that )?|that\b\s*|$)(?P<body>.*)",
 )  # fmt: skip
 _REMEMBER_PLAIN = pattern(
-    r"remember (?:to (?P<task>.+)|(?!(?:when|what|who|where|how|why|if|me)\b|(?:this|it|something)[.!]?$)(?P<body>.+))"
+    "(?:remember|do(?: not|n.?t) forget) ",
+    r"(?:to (?P<task>.+)|(?!(?:when|what|who|where|how|why|if|me)\b|(?:this|it|something)[.!]?$)(?P<body>.+))",
 )
 _REMEMBER_AFTER = pattern(r"(?P<body>\S.*?)[,.;]\s*(?:please )?remember (?:that|this|it)(?: please)?[.!]?")
 _REMEMBER_WHAT = pattern("remember (?:this|it|something)[.!]?")
@@ -72,14 +73,19 @@ _FIRST_PERSON = pattern(r"i (?:am|was|have|live|like|prefer|love|hate|work|want|
 
 
 def remember(text: str) -> Request | None:
-    """Reads "remember that …", "keep in mind: …", "remember to …"."""
+    """Reads "remember that …", "keep in mind: …", "remember to …"; "remember tea?" asks what is known."""
     match = _REMEMBER.fullmatch(text)
+    if match is not None and text.endswith("?") and ":" not in text[: match.start("body")]:
+        return Recall(match["body"].rstrip(" ?"))
     if match is not None:
         return Remember(match["body"].strip())
     match = _REMEMBER_AFTER.fullmatch(text) if len(text) <= _LONGEST_AFTER else None
     if match is not None:
         return Remember(match["body"])
     match = _REMEMBER_PLAIN.fullmatch(text)
+    if match is not None and match["body"] and text.endswith("?"):
+        about = match["body"].rstrip(" ?")
+        return Recall(about, mirrored(about))
     if match is not None:
         return Remember(match["body"] or f"To do: {match['task']}")
     return Remember("") if _REMEMBER_WHAT.fullmatch(text) else None
@@ -117,4 +123,5 @@ def forget(text: str) -> Request | None:
     if deleted is not None:
         return Forget(tidy(deleted["about"] or deleted["object"] or deleted["rest"]))
     match = _FORGET.fullmatch(plain)
-    return Forget(tidy(match["about"])) if match is not None else None
+    about = tidy(match["about"]) if match is not None else "it"
+    return None if about.casefold() in ("it", "that", "this") else Forget(about)

@@ -12,6 +12,7 @@ from agent_host.providers.offline.memory.replies import (
     read_memory,
     split_by_fit,
 )
+from agent_host.providers.offline.patterns import pattern
 from agent_host.providers.offline.questions import WHAT_TO_REMEMBER, WHICH_ONE
 from agent_host.providers.offline.results import as_mapping, failure, object_of
 from agent_host.providers.offline.routine import Call, Routine, Scene, choose
@@ -26,6 +27,7 @@ from agent_host.providers.offline.wording import (
     subject_of,
 )
 
+_SOMEONE = pattern(r"(?:he|she|they|him|them)\b")  # who was meant is forgotten tomorrow
 _SHOWN = 8
 _NEAR = 3
 _LISTED = 20
@@ -49,6 +51,9 @@ class Remember:
         if not content_words(self.body):
             return WHAT_TO_REMEMBER
         body = sentence(self.body)
+        unnamed = _SOMEONE.match(body)
+        if unnamed is not None:
+            return f"Whom do you mean by “{unnamed.group().casefold()}”? I stored nothing: say it with the name."
         (outcome,) = yield (Call("memory_remember", {"body": body}),)
         if outcome.is_error:
             return failure(outcome, "remember that")

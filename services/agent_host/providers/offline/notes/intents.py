@@ -13,7 +13,7 @@ _NAMED = "(?:titled|called|named|with (?:the )?title|under|about|on)"
 _TITLED = pattern(
     rf"(?:(?:{_NEW}|new)\s+)?(?:me\s+)?(?:a\s+|an\s+)?(?:new\s+)?note\s+{_NAMED}\s+",
     r"(?:[\"“](?P<quoted>[^\"”]+)[\"”]|(?P<title>[^:\n]{1,120}?))",
-    r"(?:\s*:\s*|\s*\n\s*|,?\s+(?:with the (?:text|content)|with|saying|that says|and write)\s+)(?P<body>.+)",
+    r"(?:\s*:\s*|\s*\n\s*|,?\s+(?:with the (?:text|content|words)\b:?|with|saying|that says|and write)\s+)(?P<body>.+)",
 )
 _TAKE = pattern(
     one_of(

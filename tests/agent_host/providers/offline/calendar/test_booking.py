@@ -87,3 +87,39 @@ def test_an_all_day_event_does_not_make_a_person_busy() -> None:
     answers = {"calendar_list_events": holiday, "calendar_create_event": CREATED}
     _, calls = perform(Book("a call on Friday at 9am", if_free=True), answers)
     assert calls[-1].tool == "calendar_create_event"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lunch on Friday at noon, my treat",
+        "lunch on Friday at noon. Then call Bob",
+        "a flight on Friday at 9 and tell Ana",
+        "lunch at noon on Friday, what else?",
+        "a walk on Friday at 9; cancel my lunch",
+    ],
+)
+def test_more_than_a_title_is_not_booked_as_one(text: str) -> None:
+    reply, calls = perform(Book(text), {})
+    assert calls == []
+    assert reply.startswith("I booked nothing: I can't tell what of")
+
+
+@pytest.mark.parametrize("text", ["nothing tomorrow at noon", "no more calls on Friday at 9"])
+def test_nothing_is_no_event(text: str) -> None:
+    assert perform(Book(text), {}) == ("All right, I booked nothing.", [])
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("lunch on Friday at noon, with Ana", "Lunch with Ana"),
+        ("a meeting Friday 3pm, 30 minutes, with Bob", "Meeting with Bob"),
+        ("lunch with Ana, Bob and Tom on Friday at noon", "Lunch with Ana, Bob and Tom"),
+        ("an appointment with Dr. Smith on Friday at 9", "Appointment with Dr. Smith"),
+        ('"Coffee, then cancel" on Friday at 9', "Coffee, then cancel"),
+    ],
+)
+def test_a_comma_inside_a_name_is_no_leftover(text: str, title: str) -> None:
+    _, (call,) = perform(Book(text), {"calendar_create_event": CREATED})
+    assert call.arguments["title"] == title

@@ -134,7 +134,7 @@ def test_what_to_forget_is_what_it_is_about(text: str, subject: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["forgetting", "delete the meeting", "remove Ana", "I forget", "delete my note about Ana"]
+    "text", ["forgetting", "delete the meeting", "remove Ana", "I forget", "forget it", "delete my note about Ana"]
 )
 def test_other_sentences_forget_nothing(text: str) -> None:
     assert forget(text) is None

@@ -26,6 +26,13 @@ def test_a_fact_without_content_is_asked_for(body: str) -> None:
     assert perform(Remember(body), {}) == (WHAT_TO_REMEMBER, [])
 
 
+@pytest.mark.parametrize("body", ["he is vegetarian", "They like tea"])
+def test_a_fact_about_someone_unnamed_is_not_stored(body: str) -> None:
+    reply, calls = perform(Remember(body), {})
+    assert calls == []
+    assert reply.startswith("Whom do you mean by “")
+
+
 def test_a_fact_that_is_there_is_shown_with_its_date() -> None:
     known = {"memory": {"id": "m", "snippet": "Ana likes tea.", "created_at": "2025-11-20T08:00:00Z"}, "deduped": True}
     reply, _ = perform(Remember("Ana likes tea"), {"memory_remember": known})
