@@ -32,6 +32,8 @@ _ZONE: Final = {"PROMETHEUS_TIMEZONE": "Europe/Berlin"}
 class _Yes:
     """Lets every call be made: a case says what should be called, not what a person would allow."""
 
+    is_person: Final = False
+
     async def ask(self, question: Question) -> Answer:
         del question
         return "yes"

@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from agent_host.mcp_clients.protocol import Permission, ToolOutcome
-from agent_host.providers.protocol import Identity, Usage
+from agent_host.providers.protocol import Identity, JsonValue, Usage
 from agent_host.tracing.events import (
     Consolidated,
     GateDecided,
@@ -38,7 +38,7 @@ from tests.agent_host.tracing.test_lines import receipt_made
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "trace-lines.md").read_text()
-PRICED = {"cost_usd": 1, "provider": "Acme", "endpoint_id": "a", "status": 500, "retrieval_trace_id": "r"}
+PRICED: JsonValue = {"cost_usd": 1, "provider": "Acme", "endpoint_id": "a", "status": 500, "retrieval_trace_id": "r"}
 FOUND = ToolOutcome("memory", "memory_search", "x" * (OUTPUT_LIMIT + 1), PRICED, is_error=True, duration_ms=1)
 LONG = ToolOutcome("x", "find", "x" * (OUTPUT_LIMIT + 1), None, is_error=False, duration_ms=1)
 IDENTITY = Identity("mock", "m", "1")
