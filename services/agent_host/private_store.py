@@ -5,9 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from agent_host.errors import ConfigurationError
+
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+"""SQLite's primary result codes, the low byte of an extended one (sqlite.org/rescode.html)."""
 
 Column: TypeAlias = tuple[str, str, str]
 """A table, the name of a column that earlier builds did not have, and its definition with a default."""
@@ -31,8 +34,15 @@ def open_private(path: Path, schema: str, added: Sequence[Column] = (), indexes:
         _add_columns(connection, added)
         connection.executescript(indexes)
     except (sqlite3.Error, OSError) as error:
-        raise ConfigurationError(f"{path} cannot be used ({error}); move it away, and a new one is made.") from error
+        raise ConfigurationError(f"{path} cannot be used ({error}); {_what_to_do(error)}.") from error
     return connection
+
+
+def _what_to_do(error: Exception) -> str:
+    """Returns the advice for a file that cannot be opened: only one that is damaged is better out of the way."""
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+        return "move it away, and a new one is made"
+    return "nothing in it is lost: free some space on that disk, or make the file writable, and start again"
 
 
 def _add_columns(connection: sqlite3.Connection, added: Sequence[Column]) -> None:

@@ -159,5 +159,27 @@ def test_the_file_is_the_persons_alone_and_what_is_no_database_is_named(tmp_path
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
     path.write_text("no database at all, " * 99, encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=r"sessions\.db cannot be used"):
+    with pytest.raises(ConfigurationError, match=r"sessions\.db cannot be used .*; move it away, and a new one"):
         ChatLog(path)
+
+
+@pytest.mark.parametrize("error", [sqlite3.OperationalError("database or disk is full"), OSError(28, "full")])
+def test_a_file_that_a_full_disk_keeps_shut_is_not_to_be_moved_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def full(_: Path) -> sqlite3.Connection:
+        raise error
+
+    ChatLog(tmp_path / "sessions.db").close()
+    monkeypatch.setattr(sqlite3, "connect", full)
+    with pytest.raises(ConfigurationError, match=r"nothing in it is lost: free some space") as told:
+        ChatLog(tmp_path / "sessions.db")
+
+    assert "move it away" not in str(told.value)
+
+
+def test_what_cannot_be_opened_at_all_is_not_called_damaged(tmp_path: Path) -> None:
+    (tmp_path / "sessions.db").mkdir()
+
+    with pytest.raises(ConfigurationError, match="make the file writable"):
+        ChatLog(tmp_path / "sessions.db")

@@ -108,7 +108,13 @@ async def _memories(parts: ConsolidationParts, batch: Batch, events: TurnEvents)
     """Returns what a batch leaves; None when no model could say, and the batch stays open and rests for a while."""
     today = parts.now().date().isoformat()
     spec = shipped_spec("consolidation", parts.provider.identity)
-    options = replace(parts.calls, provider=parts.provider, kind="consolidation", emit=events.emit)
+    options = replace(
+        parts.calls,
+        provider=parts.provider,
+        kind="consolidation",
+        emit=events.emit,
+        meter=lambda event, _: parts.calls.meter(event, events.turn_id),  # of no turn on the ledger: that has ended
+    )
     parts.store.pause(parts.every)  # stands when this process dies in the call, so that no restart repeats it at once
     decision = await run_constrained_ai(spec, batch.values(today), options)
     if not decision.is_models:

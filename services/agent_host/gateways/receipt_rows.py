@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agent_host.gateways.screen import Rows, printable
-from agent_host.receipts.line import dollars, tokens
+from agent_host.receipts.line import dollars, price, tokens
 
 if TYPE_CHECKING:
     from agent_host.receipts.drafts import TurnReceipt
@@ -17,7 +17,7 @@ def entry_rows(entry: StoredEntry) -> Rows:
     """Returns a signed receipt as a table."""
     body: dict[str, Any] = json.loads(entry.line)
     model = body["model"]
-    price = dollars(model["costMicroUsd"]) + (" est" if model["estimated"] else "")
+    cost = dollars(model["costMicroUsd"]) + (" est" if model["estimated"] else "")
     memory = body["memory"]
     return [
         ("receipt", f"{entry.id}"),
@@ -26,7 +26,7 @@ def entry_rows(entry: StoredEntry) -> Rows:
         ("session", body["sessionId"]),
         ("gateway", body["gateway"]),
         ("outcome", f"{body['outcome']}, model calls: {body['iterations']}"),
-        ("model", f"{model['id']}: {tokens(model['inputTokens'])} in, {tokens(model['outputTokens'])} out, {price}"),
+        ("model", f"{model['id']}: {tokens(model['inputTokens'])} in, {tokens(model['outputTokens'])} out, {cost}"),
         *(
             ("tool", _tool(row["tool"], row["provider"], row["n"], row["status"], row.get("costMicroUsd")))
             for row in body["tools"]
@@ -45,13 +45,12 @@ def entry_rows(entry: StoredEntry) -> Rows:
 def draft_rows(receipt: TurnReceipt) -> Rows:
     """Returns a receipt that is not signed as a table, in the words of a signed one."""
     model, memory = receipt.model, receipt.memory
-    price = dollars(model.cost_micro_usd) + (" est" if model.estimated else "") if model.priced else "no price known"
     return [
         ("turn", receipt.turn_id),
         ("session", receipt.session_id),
         ("gateway", receipt.gateway),
         ("outcome", f"{receipt.outcome}, model calls: {receipt.iterations}"),
-        ("model", f"{model.id}: {tokens(model.input_tokens)} in, {tokens(model.output_tokens)} out, {price}"),
+        ("model", f"{model.id}: {tokens(model.input_tokens)} in, {tokens(model.output_tokens)} out, {price(model)}"),
         *(("tool", _tool(row.tool, row.provider, row.n, row.status, row.cost_micro_usd)) for row in receipt.tools),
         ("memory", f"{memory.searches} searches, {memory.used} used, {memory.kept} kept"),
         ("total", dollars(receipt.total_micro_usd)),

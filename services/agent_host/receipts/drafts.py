@@ -82,6 +82,7 @@ class ModelUsage:
     estimated: bool
     priced: bool  # every call's price is known; for the receipt line, not on the ledger
     calls: tuple[CallCount, ...]
+    uncounted: int = 0  # calls whose price or tokens nobody knows; like `priced`, not on the ledger
 
 
 @dataclass(frozen=True)

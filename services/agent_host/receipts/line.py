@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_host.receipts.drafts import ToolUsage, TurnReceipt
+from agent_host.receipts.drafts import ModelUsage, ToolUsage, TurnReceipt
 from agent_host.receipts.protocol import ReceiptStatus
 
 _KILO = 1_000
@@ -25,13 +25,18 @@ def dollars(micro_usd: int) -> str:
     return f"${micro_usd / _MICRO:.3f}"
 
 
+def price(model: ModelUsage) -> str:
+    """Returns what a turn's model calls cost, and how many are not in that; an unknown price is never shown as free."""
+    known = dollars(model.cost_micro_usd) + (" est" if model.estimated else "")
+    if model.priced:
+        return known
+    calls = "1 call" if model.uncounted == 1 else f"{model.uncounted} calls"
+    return f"{known} + {calls} not counted" if model.cost_micro_usd else "no price known"
+
+
 def _model(receipt: TurnReceipt) -> str:
     model = receipt.model
-    if not model.priced:
-        price = "no price known"
-    else:
-        price = dollars(model.cost_micro_usd) + (" est" if model.estimated else "")
-    return f"{model.id} · {tokens(model.input_tokens)} in / {tokens(model.output_tokens)} out · {price}"
+    return f"{model.id} · {tokens(model.input_tokens)} in / {tokens(model.output_tokens)} out · {price(model)}"
 
 
 def _priced_tools(tools: tuple[ToolUsage, ...]) -> str:

@@ -63,6 +63,7 @@ def model_usage(calls: Sequence[ModelCalled], identity: Identity) -> ModelUsage:
     """
     kinds = Counter(call.kind for call in calls)
     priced_exactly = identity.provider == "offline"
+    uncounted = sum(call.cost_micro_usd is None for call in calls)
     return ModelUsage(
         id=identity.model,
         input_tokens=sum(call.usage.input_tokens for call in calls),
@@ -71,8 +72,9 @@ def model_usage(calls: Sequence[ModelCalled], identity: Identity) -> ModelUsage:
         cache_write_tokens=sum(call.usage.cache_write_tokens for call in calls),
         cost_micro_usd=sum(call.cost_micro_usd or 0 for call in calls),
         estimated=bool(calls) and not priced_exactly,
-        priced=all(call.cost_micro_usd is not None for call in calls),
+        priced=uncounted == 0,
         calls=tuple(CallCount(kind, n) for kind, n in kinds.items()),
+        uncounted=uncounted,
     )
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agent_host.receipts.drafts import TurnReceipt
     from agent_host.receipts.protocol import ReceiptStatus
 
-CallKind: TypeAlias = Literal["loop", "final", "triage", "gate", "consolidation", "report", "judge", "call"]
+CallKind: TypeAlias = Literal["loop", "final", "gate", "consolidation", "report", "judge", "call"]
 Outcome: TypeAlias = Literal["replied", "limit_reached", "cancelled", "failed"]
 ScoreSource: TypeAlias = Literal["code", "judge", "human"]
 ExitState: TypeAlias = Literal[

@@ -39,6 +39,17 @@ async def test_at_twice_n_rows_one_call_leaves_facts_and_marks_the_rows(home: Co
     assert {draft.turn_id for draft in home.desk.writer.decisions} == {None}
 
 
+async def test_its_calls_are_metered_under_the_turn_they_came_after(home: ConsolidatingHome) -> None:
+    home.talk(3)
+    metered: list[tuple[str, str | None]] = []
+    parts = home.parts(found(TEA), KEEP_ALL)
+    calls = replace(parts.calls, meter=lambda event, turn_id: metered.append((event.kind, turn_id)))
+
+    await run(replace(parts, calls=calls), TURN_ID)
+
+    assert metered == [("consolidation", TURN_ID), ("gate", TURN_ID)]
+
+
 async def test_what_is_sent_says_whose_it_is_and_where_it_belongs(home: ConsolidatingHome) -> None:
     home.talk(3, outside=True)
 

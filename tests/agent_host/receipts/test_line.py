@@ -67,6 +67,14 @@ def test_a_model_without_a_price_is_not_shown_as_free() -> None:
     assert "$0" not in line
 
 
+@pytest.mark.parametrize(("uncounted", "words"), [(1, "1 call not counted"), (2, "2 calls not counted")])
+def test_what_is_known_is_shown_with_the_calls_that_are_not_in_it(uncounted: int, words: str) -> None:
+    part = replace(PLAIN.model, priced=False, uncounted=uncounted)
+    line = receipt_line(replace(PLAIN, model=part), SIGNED)
+
+    assert line == f"claude-sonnet-5-5 · 900 in / 40 out · $0.003 est + {words} | receipt 12 signed"
+
+
 def test_a_call_that_used_no_tokens_of_a_priced_model_cost_nothing() -> None:
     line = receipt_line(replace(PLAIN, model=replace(PLAIN.model, cost_micro_usd=0), total_micro_usd=0), SIGNED)
 

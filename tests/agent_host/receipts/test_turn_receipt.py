@@ -73,6 +73,7 @@ def test_an_unknown_price_is_zero_and_estimated_never_simply_free() -> None:
     made = receipt(model_called(cost=None))
 
     assert (made.model.cost_micro_usd, made.model.estimated, made.model.priced) == (0, True, False)
+    assert made.model.uncounted == 1
 
 
 def test_the_offline_model_is_exactly_free() -> None:

@@ -107,7 +107,7 @@ def failure(error: Exception, endpoint: Endpoint, usage: Usage | None = None) ->
     if is_refusal(error):
         told = _reason(error, endpoint).lower()
         kind = SchemaRefusedError if any(word in told for word in _SCHEMA_WORDS) else ProviderRefusedError
-        return kind(_refusal(error, endpoint), usage)
+        return kind(_refusal(error, endpoint), usage or _unbilled(error))
     return ProviderUnavailableError(_trouble(error, endpoint), usage)
 
 
@@ -124,6 +124,12 @@ def _status(error: Exception) -> int | None:
     if error.status_code >= HTTPStatus.BAD_REQUEST:
         return error.status_code
     return _STATUS_OF_KIND.get(error.type or "", HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _unbilled(error: Exception) -> Usage | None:
+    """Returns what a request cost that was refused with a status of its own: nothing; None for any other end."""
+    never_began = isinstance(error, APIStatusError) and error.status_code >= HTTPStatus.BAD_REQUEST
+    return Usage() if never_began and is_refusal(error) else None
 
 
 def _refusal(error: Exception, endpoint: Endpoint) -> str:

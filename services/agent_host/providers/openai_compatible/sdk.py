@@ -129,6 +129,7 @@ def failure(error: Exception, endpoint: Endpoint, usage: Usage | None = None) ->
     if not is_refusal(error):
         return ProviderUnavailableError(_trouble(error, endpoint), usage)
     message = _refusal(error, endpoint)
+    usage = usage or _unbilled(error)
     reason = _reason(error, endpoint).lower()
     parts = [part for part, words in _PART_WORDS.items() if any(word in reason for word in words)]
     return PartRefusedError(message, usage, parts) if parts else ProviderRefusedError(message, usage)
@@ -154,6 +155,12 @@ def _status(error: Exception) -> int | None:
     told = [int(kind) for kind in kinds if _TOLD_STATUS.fullmatch(kind)]  # OpenRouter gives a status as the code
     told += [_STATUS_OF_KIND[kind] for kind in kinds if kind in _STATUS_OF_KIND]
     return told[0] if told else HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def _unbilled(error: Exception) -> Usage | None:
+    """Returns what a request cost that was refused with a status of its own: nothing; None for any other end."""
+    never_began = isinstance(error, APIStatusError) and error.status_code >= HTTPStatus.BAD_REQUEST
+    return Usage() if never_began and is_refusal(error) else None
 
 
 def _refusal(error: Exception, endpoint: Endpoint) -> str:

@@ -140,5 +140,6 @@ async def test_a_refusal_in_mid_stream_carries_the_tokens_it_was_billed() -> Non
     assert error.usage == Usage(12, 1)
 
 
-async def test_a_call_that_never_began_has_no_usage() -> None:
-    assert (await _error(Failure(401))).usage is None
+@pytest.mark.parametrize("status", [400, 401])
+async def test_a_request_that_was_refused_cost_nothing(status: int) -> None:
+    assert (await _error(Failure(status))).usage == Usage()

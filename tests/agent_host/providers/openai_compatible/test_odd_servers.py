@@ -185,7 +185,8 @@ async def test_the_tokens_of_a_broken_stream_are_counted_with_those_of_the_plain
     _, reply = await _reply(counted, HELLO)
     assert reply.usage == Usage(24, 66)
     assert (await _error(counted, Failure(500))).usage == Usage(12, 33)
-    assert (await _error(Failure(401))).usage is None
+    assert (await _error(Failure(401))).usage == Usage()  # what is refused costs nothing
+    assert (await _error(Failure(500), Failure(500), Failure(500))).usage is None
 
 
 @pytest.mark.parametrize(("code", "kind"), [("502", ProviderUnavailableError), (429, ProviderUnavailableError)])
