@@ -13,7 +13,7 @@ from agent_host.app import Host, first_screen
 from agent_host.gateways.approving import TerminalApprover
 from agent_host.gateways.commands.command import Desk
 from agent_host.gateways.conversation import converse
-from agent_host.gateways.overview import SHOWN_SESSIONS, chosen, resumed_text, sessions_text
+from agent_host.gateways.overview import SHOWN_SESSIONS, chosen, recap, resumed_text, sessions_text
 from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.gateways.readers import PipeReader, PromptedLines, Reader
 from agent_host.gateways.screen import Screen
@@ -49,7 +49,7 @@ async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool, r
         resumed = None if resume is None else _resume(host, resume)
         screen.say(first_screen(host.host_settings))
         if resumed is not None:
-            screen.say(resumed)
+            screen.say(resumed + (recap(host.said(host.session_id)) if way != "plain" else ""))
         if way != "rich":
             host.start()
         lines: Reader = prompted or PipeReader(sys.stdin.fileno())

@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 from agent_host.chat_log import Found, SessionSummary
 from agent_host.errors import UsageError
 from agent_host.gates.hits import Hit
-from agent_host.gateways.screen import table
+from agent_host.gateways.screen import one_line, table
 from agent_host.memory_overview import MemoryOverview
+from agent_host.tool_note import without_notes
 
 SHOWN_SESSIONS = 15
+RECAP_CHARACTERS = 300
 
 
 def sessions_text(sessions: Sequence[SessionSummary]) -> str:
@@ -49,6 +51,13 @@ def found_text(found: Sequence[Found]) -> str:
 def resumed_text(session: SessionSummary) -> str:
     """Says which session goes on."""
     return f"Going on with “{session.title}” ({_turns(session)})."
+
+
+def recap(rows: Sequence[tuple[str, str]]) -> str:
+    """Returns the last message of a session and its reply, each on a line and cut, under a line break; or nothing."""
+    marks = {"user": "you > ", "assistant": ""}
+    lines = [f"{marks[role]}{one_line(without_notes(content), RECAP_CHARACTERS)}" for role, content in rows[-2:]]
+    return "".join(f"\n{line}" for line in lines)
 
 
 def memory_text(memory: MemoryOverview) -> str:

@@ -95,6 +95,24 @@ async def test_memory_shows_the_newest_and_what_waits() -> None:
     assert "4 rows of the conversation are not consolidated yet." in shown
 
 
+async def test_a_session_that_goes_on_begins_with_its_last_words() -> None:
+    host = EchoHost()
+    host.rows = [
+        ("user", "first"),
+        ("assistant", "one"),
+        ("user", "Where\nwere we?"),
+        ("assistant", f"Here \x1b[2J{'x' * 400}\n\n[tools used: notes_write()]"),
+    ]
+
+    _, shown = await talk("/resume 1", None, host=host)
+
+    going, message, reply = shown.splitlines()
+    assert going == "Going on with “About 3” (3 turns)."
+    assert message == "you > Where were we?"
+    assert reply.startswith("Here \\x1b[2Jxxx")
+    assert (len(reply), reply[-1]) == (300, "…")
+
+
 async def test_said_words_are_found_in_any_session() -> None:
     _, shown = await talk("/sessions green tea", "/sessions coffee", None)
 

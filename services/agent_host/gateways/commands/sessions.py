@@ -9,7 +9,15 @@ from pathlib import Path
 from agent_host.errors import UsageError
 from agent_host.gateways.commands.command import Answer, Choice, Desk
 from agent_host.gateways.exporting import conversation_markdown
-from agent_host.gateways.overview import SHOWN_SESSIONS, chosen, day_and_time, found_text, resumed_text, sessions_text
+from agent_host.gateways.overview import (
+    SHOWN_SESSIONS,
+    chosen,
+    day_and_time,
+    found_text,
+    recap,
+    resumed_text,
+    sessions_text,
+)
 
 _NOT_IN_A_NAME = re.compile(r"[^a-z0-9]+")
 _NAME_CHARACTERS = 40
@@ -28,7 +36,7 @@ async def resumed(desk: Desk, told: str) -> Answer:
         return Answer(f"{sessions_text(desk.host.sessions(SHOWN_SESSIONS))}\nType /resume and a number.")
     session = chosen(desk.host.sessions(-1), told)
     desk.host.resume(session.session_id)
-    return Answer(resumed_text(session))
+    return Answer(resumed_text(session) + recap(desk.host.said(session.session_id)))
 
 
 def session_choices(desk: Desk, _: str) -> list[Choice]:
