@@ -321,23 +321,20 @@ def open_desk(settings: Settings, environ: Mapping[str, str], resources: AsyncEx
 
 
 def open_calls(settings: Settings, desk: CallDesk, resources: AsyncExitStack) -> CallOptions:
-    """Returns what `run_constrained_ai` needs on this home; takes the home, as its spool has one owner.
+    """Returns what `run_constrained_ai` needs on this home; takes the home, or works beside the host that holds it.
 
     Raises:
-        HomeInUseError, ConfigurationError, SetupError: calls cannot be made here; the message says what to change.
+        ConfigurationError, SetupError: calls cannot be made here; the message says what to change.
     """
+    from agent_host.call_parts import open_ledger
     from agent_host.constrained.options import CallOptions
     from agent_host.constrained.registering import SpecLog
-    from agent_host.receipts.log import ReceiptLog
-    from agent_host.receipts.spool import Spool
 
-    told, folder = host_settings(settings), settings.home.folder("host")
+    told = host_settings(settings)
     require_key(told)
-    lock = HomeLock(folder / "lock", settings.home.path)
-    resources.callback(lock.release)
+    ledger = open_ledger(settings, desk, resources)
     provider, cost = open_provider(settings, told)
     resources.push_async_callback(provider.close)
-    ledger = ReceiptLog(desk.link.client, Spool(folder / "spool.jsonl"), desk.openings, desk.link.ensure)
     meter = open_usage(settings).add
     registry = SpecLog(ledger, desk.store.keep_spec)
     return CallOptions(ledger=ledger, provider=provider, store=desk.store, registry=registry, cost=cost, meter=meter)

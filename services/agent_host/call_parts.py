@@ -1,13 +1,19 @@
-"""Whom a constrained call of a command is answered by; `app` makes the rest."""
+"""Who answers the constrained calls of a command, and where their entries go; `app` makes the rest."""
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from agent_host.app import open_provider
+from agent_host.app import CallDesk, open_provider
 from agent_host.constrained.options import CallOptions
+from agent_host.errors import HomeInUseError
+from agent_host.home_lock import HomeLock
 from agent_host.providers.protocol import Identity
+from agent_host.receipts.beside import LedgerBeside
+from agent_host.receipts.log import ReceiptLog
+from agent_host.receipts.protocol import CallLedger
+from agent_host.receipts.spool import Spool
 from agent_host.settings import host_settings
 from service_runtime.settings import Settings
 
@@ -25,3 +31,17 @@ def calls_of_model(
     provider, cost = open_provider(settings, replace(told, model=identity.model))
     resources.push_async_callback(provider.close)
     return replace(calls, provider=provider, cost=cost)
+
+
+def open_ledger(settings: Settings, desk: CallDesk, resources: AsyncExitStack) -> CallLedger:
+    """Returns the ledger of calls: with the home and its spool where nobody holds it, else beside whoever does.
+
+    `resources` lets the home go.
+    """
+    folder = settings.home.folder("host")
+    try:
+        lock = HomeLock(folder / "lock", settings.home.path)
+    except HomeInUseError:
+        return LedgerBeside(desk.link.client, desk.openings, desk.link.connect)
+    resources.callback(lock.release)
+    return ReceiptLog(desk.link.client, Spool(folder / "spool.jsonl"), desk.openings, desk.link.ensure)

@@ -13,7 +13,7 @@ from agent_host.constrained.breaker import Breakers
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.providers.protocol import JsonValue, Provider, Usage
 from agent_host.receipts.drafts import Verdict
-from agent_host.receipts.protocol import Ledger
+from agent_host.receipts.protocol import CallLedger
 from agent_host.tracing.events import CallKind, Emit, ExitState, TurnEvent
 from agent_host.usage import Meter, unmetered
 
@@ -83,7 +83,7 @@ class CallOptions:
     Clock, randomness and sleep are passed in.
     """
 
-    ledger: Ledger
+    ledger: CallLedger
     provider: Provider | None = None
     code: Callable[[Values], JsonValue] | None = None
     store: CallStore | None = None

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from agent_host.cancellation import to_the_end
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.receipts.drafts import SpecDraft
-from agent_host.receipts.protocol import Ledger
+from agent_host.receipts.protocol import CallLedger
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class SpecLog:
     that could not even be spooled is handed over again by its next call.
     """
 
-    def __init__(self, ledger: Ledger, keep: Callable[[RuntimeAISpec], None]) -> None:
+    def __init__(self, ledger: CallLedger, keep: Callable[[RuntimeAISpec], None]) -> None:
         self._ledger = ledger
         self._keep = keep
         self._handed_over: set[str] = set()

@@ -31,12 +31,13 @@ async def decide(
     """Prints the decision; returns 0 when its output is a model's or a reviewer's, else 1.
 
     Then the spec's default stands, or there is no output, under a spec that says `raise`. Without a writer the entry
-    waits in the spool. The same `call_id` again gives the same decision.
+    waits in the spool; beside a host that holds the home the call fails closed. The same `call_id` again gives the
+    same decision.
 
     Raises:
         SpecError, UsageError: the spec or the input cannot be used; nothing was called.
         NoDecisionError: there is no output; as JSON it is a document like any other.
-        HomeInUseError, ConfigurationError: calls cannot be made on this home.
+        ConfigurationError: calls cannot be made on this home.
     """
     values = _input(raw_input)
     async with AsyncExitStack() as resources:

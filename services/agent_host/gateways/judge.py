@@ -36,7 +36,7 @@ async def judge_turn(
 
     Raises:
         UsageError: there is no such turn, it has not ended or was judged a moment ago, or only rules could judge it.
-        HomeInUseError, ConfigurationError: calls cannot be made on this home.
+        ConfigurationError: calls cannot be made on this home.
     """
     found = find_turn(trace_folder(settings), turn_id)
     now = datetime.now(settings.zone())

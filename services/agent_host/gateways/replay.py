@@ -29,7 +29,6 @@ async def replay_call(settings: Settings, environ: Mapping[str, str], call_id: s
     Raises:
         UsageError: the ledger has no such call, or it cannot be run again; the message says why.
         WriterUnavailableError: no writer runs and none can be started.
-        HomeInUseError: a conversation holds this home.
     """
     async with AsyncExitStack() as resources:
         desk = open_desk(settings, environ, resources)

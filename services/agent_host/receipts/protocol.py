@@ -57,20 +57,8 @@ class Writer(Protocol):
         ...
 
 
-class Ledger(Protocol):
-    """Records what a turn did. No method fails because the writer is away: what cannot be sent waits in the spool."""
-
-    def problems(self) -> tuple[str, ...]:
-        """Returns one sentence for each reason why receipts are not signed now."""
-        ...
-
-    async def begin_turn(self, intent: TurnIntent, opening: Opening) -> None:
-        """Records durably that a turn starts.
-
-        Raises:
-            OSError: the disk refused the spool.
-        """
-        ...
+class CallLedger(Protocol):
+    """Records specs and decisions of calls: on the chain, or where they wait for it; `OSError` where neither goes."""
 
     async def register_spec(self, draft: SpecDraft) -> None:
         """Registers a spec durably: on the chain, or in the spool in front of what comes after it.
@@ -94,6 +82,22 @@ class Ledger(Protocol):
         Raises:
             WriterUnavailableError, ReceiptRefusedError: it is not signed, or that is not known.
             OSError: the disk refused the spool, whose drafts have to go first.
+        """
+        ...
+
+
+class Ledger(CallLedger, Protocol):
+    """Records what a turn did. No method fails because the writer is away: what cannot be sent waits in the spool."""
+
+    def problems(self) -> tuple[str, ...]:
+        """Returns one sentence for each reason why receipts are not signed now."""
+        ...
+
+    async def begin_turn(self, intent: TurnIntent, opening: Opening) -> None:
+        """Records durably that a turn starts.
+
+        Raises:
+            OSError: the disk refused the spool.
         """
         ...
 

@@ -17,7 +17,7 @@ import pytest_asyncio
 from agent_host.app import open_calls, open_desk
 from agent_host.call_parts import calls_of_model
 from agent_host.constrained import Decision, run_constrained_ai
-from agent_host.errors import HomeInUseError, NoDecisionError, UsageError
+from agent_host.errors import NoDecisionError, UsageError
 from agent_host.gateways.commands.command import Desk
 from agent_host.gateways.conversation import converse
 from agent_host.gateways.decide import decide
@@ -26,6 +26,7 @@ from agent_host.gateways.plain_screen import PlainScreen
 from agent_host.gateways.replay import replay_call
 from agent_host.gateways.review import give_verdict, list_reviews, ruling_of, waiting_calls
 from agent_host.gateways.watch import watch_chain
+from agent_host.home_lock import HomeLock
 from agent_host.identifiers import new_call_id
 from agent_host.providers.protocol import Identity, JsonValue, Usage
 from service_runtime.settings import Settings, load_settings
@@ -206,11 +207,21 @@ async def test_an_opening_is_revealed_with_its_key_and_forgotten_for_good(
 async def test_a_replay_says_what_is_missing(place: Place) -> None:
     with pytest.raises(UsageError, match="The ledger has no call 'c_none'"):
         await replay_call(place.settings, place.environ, "c_none", as_json=False)
-    decision = await place.decide()
-    async with AsyncExitStack() as resources:
-        open_calls(place.settings, open_desk(place.settings, place.environ, resources), resources)
-        with pytest.raises(HomeInUseError):
-            await replay_call(place.settings, place.environ, decision.call_id, as_json=False)
+
+
+async def test_calls_are_made_and_replayed_beside_a_host_that_holds_the_home(
+    place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec_file = tmp_path / "mood.json"
+    spec_file.write_text(json.dumps({**spec().as_json(), "model_identity": None}))
+    holder = HomeLock(place.settings.home.folder("host") / "lock", place.settings.home.path)
+    await decide(place.settings, place.environ, spec_file, json.dumps(MESSAGE), as_json=True)
+    call_id = json.loads(capsys.readouterr().out)["call_id"]
+    assert await replay_call(place.settings, place.environ, call_id, as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)["same"] is True
+    holder.release()
+    assert [entry.fields["exitState"] for entry in verified(place.ledger, "L12")] == ["fallback_provider"] * 2
+    assert not (place.settings.home.path / "host" / "spool.jsonl").exists()
 
 
 async def test_a_verdict_that_cannot_stand_is_refused_with_what_to_do(place: Place) -> None:
