@@ -13,10 +13,12 @@ def was_shown(report: str, events: Iterable[TurnEvent]) -> bool:
     """Tells whether a tool of this turn returned this very report, so that a reply with it only shows it.
 
     Words after it do not count, and neither do white space and line breaks. Another report counts for nothing, and no
-    more does a text that only holds the marker: a stranger's page must not keep a report from being saved.
+    more does a text that only holds the marker: a stranger's page must not keep a report from being saved. What the
+    host looked up before the model was asked is a digest or a passage in the prompt, which no model can show whole.
     """
     said = _plain(report)
-    outcomes = (event.outcome for event in events if isinstance(event, ToolCalled) and not event.outcome.is_error)
+    calls = [event for event in events if isinstance(event, ToolCalled) and not (event.read_first or event.gated)]
+    outcomes = [call.outcome for call in calls if not call.outcome.is_error]
     shown = (one for outcome in outcomes for one in reports_in([outcome.content, outcome.structured]))
     return any(not missing_sections(one) and said.startswith(_plain(one)) for one in shown)
 

@@ -13,7 +13,8 @@ from agent_host.mcp_clients.approval import NobodyToAsk
 from agent_host.mcp_clients.permissions import Word
 from agent_host.providers.protocol import JsonValue, ToolSpec, ToolUse
 from agent_host.report_digest import MARKER
-from agent_host.tracing.events import Notice, PermissionDecided, ReportSaved, ToolCalled
+from agent_host.skills.loading import SHIPPED, SkillFolder
+from agent_host.tracing.events import KnowledgeUsed, Notice, PermissionDecided, ReportSaved, ToolCalled
 from agent_host.turn import run_turn
 from tests.agent_host.test_turn import Room, room
 from tests.fakes.approver import ScriptedApprover
@@ -201,13 +202,25 @@ async def test_another_report_or_a_mere_marker_keeps_no_report_from_being_saved(
 async def test_the_next_report_on_a_subject_is_saved_though_the_gate_finds_the_first(room: Room) -> None:
     servers = Servers()
     servers.found = {"entries": [{"id": "m_7", "kind": "semantic", "report": True, "snippet": REPORT}]}
-    for bullet in ("Letta leads.", "Zep leads."):
+    for bullet in ("Mem0 leads.", "Zep leads."):
         provider = ScriptedProvider(says(REPLY.replace("Mem0 leads.", bullet)))
         parts = replace(room.parts(provider), tools=servers.tools, retrieval=Retrieval(mode="rules"))
         result = await run_turn("What of memory layers?", room.session, "cli", parts, room.events.append)
         assert result.reply.endswith("Report saved: Memory layers.")
 
     assert len(servers.stored) == 2
+
+
+async def test_what_was_read_first_is_no_report_that_the_model_shows(room: Room) -> None:
+    servers = Servers()
+    servers.found = {"entries": [{"id": "m_7", "kind": "semantic", "report": True, "snippet": "Mem0 leads."}]}
+    servers.functions["memory_get"] = lambda _: {"memory": {"id": "m_7", "body": REPORT}}
+    room.tools = FakeToolBox(servers.functions)  # type: ignore[assignment]  # any tool box will do
+    room.skills = SkillFolder((SHIPPED,))
+    result = await room.turn(ScriptedProvider(says(REPLY)), "Research Zep")
+
+    assert any(isinstance(event, KnowledgeUsed) for event in room.events)
+    assert result.reply.endswith("Report saved: Memory layers.")
 
 
 @pytest.mark.parametrize("missing", ["Summary", "Sources"])
