@@ -335,8 +335,7 @@ def open_calls(settings: Settings, desk: CallDesk, resources: AsyncExitStack) ->
     ledger = open_ledger(settings, desk, resources)
     provider, cost = open_provider(settings, told)
     resources.push_async_callback(provider.close)
-    meter = open_usage(settings).add
-    registry = SpecLog(ledger, desk.store.keep_spec)
+    registry, meter = SpecLog(ledger, desk.store.keep_spec), open_usage(settings).add
     return CallOptions(ledger=ledger, provider=provider, store=desk.store, registry=registry, cost=cost, meter=meter)
 
 
