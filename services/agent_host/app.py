@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from agent_host.constrained.options import CallOptions
     from agent_host.constrained.store import CallStore
     from agent_host.mcp_clients.approval import Approver
+    from agent_host.mcp_clients.guard import Guard
     from agent_host.mcp_clients.ledger import ManifestLedger
     from agent_host.mcp_clients.protocol import ToolBox
     from agent_host.mcp_clients.server_config import ServerConfig
@@ -224,7 +225,10 @@ class Host:
         link = open_writer(settings, self._environ, self._resources, is_traced=spans.is_recording)
         link.start()
         self._link = link
-        tools = open_tools(settings, self._environ, self._resources, approver=self._approver, link=link)
+        from agent_host.mcp_clients.home_rules import home_guard
+
+        guard = home_guard(settings.home.folder("host"), self._approver)
+        tools = open_tools(settings, self._environ, self._resources, guard=guard, link=link)
         provider, cost = await asyncio.to_thread(open_provider, settings, told)
         self._resources.push_async_callback(provider.close)
 
@@ -278,6 +282,7 @@ class Host:
             registry=calls.registry,
             spans=spans,
             skills=skill_folder(settings),
+            shows_outside=guard.shown_others_words,
         )
 
 
@@ -416,14 +421,14 @@ def open_tools(
     environ: Mapping[str, str],
     resources: AsyncExitStack,
     *,
-    approver: Approver | None = None,
+    guard: Guard | None = None,
     link: WriterLink | None = None,
     lazy: bool = True,
 ) -> ToolBox:
     """Begins to connect the built-in servers and those of `mcp.json`; does not wait. `resources` closes what is opened.
 
     Built-in servers start through a fork server of this host (ADR 5), unless `mcp.json` puts others in their places.
-    `approver` is asked about calls, `link` leads to the ledger that new tool lists are recorded in. `lazy`: a server
+    `guard` decides about calls, `link` leads to the ledger that new tool lists are recorded in. `lazy`: a server
     that is known starts at its first call.
 
     Raises:
@@ -447,7 +452,7 @@ def open_tools(
         forking.ensure()
     rules = home_rules(
         folder,
-        approver=approver,
+        guard=guard,
         ledger=None if link is None else manifest_ledger(link),
         unavailable=settings.get("UNAVAILABLE_TOOLS"),
         lazy=lazy,
@@ -456,11 +461,11 @@ def open_tools(
     tools = McpToolBox(servers, product, log=logs / "servers.log", call_timeout_s=timeout_s, rules=rules)
     resources.push_async_callback(tools.close)
     tools.start()
-    if approver is None or rules.guard is None:
+    if guard is None:
         return tools
     home = settings.home.path
     return LessonBox(
-        tools, rules.guard, home / "SOUL.md", home / "skills", skill_folder(settings), unavailable=rules.unavailable
+        tools, guard, home / "SOUL.md", home / "skills", skill_folder(settings), unavailable=rules.unavailable
     )
 
 

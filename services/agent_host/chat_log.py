@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from agent_host.private_store import Column, open_private
 from agent_host.providers.protocol import JsonValue
@@ -99,6 +99,14 @@ class Unanswered:
     at_ms: int
 
 
+class PastRow(NamedTuple):
+    """A row as a prompt has it; `outside`: it is the reply of a turn that read words of somebody else."""
+
+    role: str
+    words: str
+    outside: bool = False
+
+
 class ChatLog:
     """The log of one home; mode 0600. Several processes may read it at once."""
 
@@ -160,13 +168,16 @@ class ChatLog:
             "SELECT role, content FROM chat_log WHERE session_id = ? ORDER BY id", (session_id,)
         ).fetchall()
 
-    def tail(self, session_id: str, turns: int) -> list[tuple[str, str]]:
-        """Returns (role, words) of a session's last turns, oldest first, as a prompt has them.
+    def tail(self, session_id: str, turns: int) -> list[PastRow]:
+        """Returns the rows of a session's last turns, oldest first, as a prompt has them.
 
         Where a reply was not the model's, as one that tells of a failure, its words are what the model had said.
         """
         rows = self._connection.execute(_TAIL, {"session": session_id, "turns": turns}).fetchall()
-        return [(role, words_of(content, meta)) for role, content, meta in rows]
+        return [
+            PastRow(role, words_of(content, meta), _members(meta).get("outside") is True)
+            for role, content, meta in rows
+        ]
 
     def sessions(self, limit: int) -> list[SessionSummary]:
         """Returns the sessions, the one talked in last first."""
@@ -204,11 +215,16 @@ class ChatLog:
 
 def words_of(content: str, meta: str) -> str:
     """Returns the words of a row as a model reads them: its own where `meta` has them, else what was stored."""
-    try:
-        said = json.loads(meta).get("said")
-    except (ValueError, AttributeError, RecursionError):
-        return content
+    said = _members(meta).get("said")
     return said if isinstance(said, str) else content
+
+
+def _members(meta: str) -> Mapping[str, JsonValue]:
+    try:
+        members = json.loads(meta)
+    except (ValueError, RecursionError):
+        return {}
+    return members if isinstance(members, dict) else {}
 
 
 def _title(message: str) -> str:

@@ -48,15 +48,19 @@ def _rows(turn: Unanswered, traces: Path, zone: ZoneInfo) -> list[Row]:
 
 
 def _reply(rows: Sequence[Row]) -> tuple[str, dict[str, JsonValue]]:
-    """Returns what is stored as a turn's reply, and what is kept with it; the reply itself where it had come so far."""
+    """Returns what is stored as a turn's reply, and what is kept with it; the reply itself where it had come so far.
+
+    Nobody can tell any more whose words its tools brought, so that they count as somebody else's.
+    """
     tools = [row for row in rows if row.kind == "tool"]
     calls = [row for row in tools if not (row.members.get("read_first") or row.members.get("gated"))]
     note = note_of(map(_told, calls))
     ended = next((row.members.get("reply") for row in rows if row.kind == "turn_end"), None)
+    outside: dict[str, JsonValue] = {"outside": True} if tools else {}
     if isinstance(ended, str):
-        return with_note(ended, note), {}
+        return with_note(ended, note), outside
     ran = f" It had run: {', '.join(_names(calls))}." if calls else ""
-    return with_note(INTERRUPTED + ran, note), {"said": with_note(UNANSWERED, note)}
+    return with_note(INTERRUPTED + ran, note), {**outside, "said": with_note(UNANSWERED, note)}
 
 
 def _names(calls: Iterable[Row]) -> list[str]:

@@ -64,10 +64,13 @@ class OneReport:
         await self.inner.close()
 
 
-async def with_report_saved(reply: Reply, tools: ToolBox, calls: CallOptions | None, events: TurnEvents) -> Reply:
+async def with_report_saved(
+    reply: Reply, tools: ToolBox, calls: CallOptions | None, events: TurnEvents, *, shown_outside: bool = False
+) -> Reply:
     """Returns the reply with its report saved and taken out; the same reply when there is none to save.
 
-    `calls` asks a model which scope it belongs to; without it, and when that fails, it is `global`. Never raises, but
+    `shown_outside`: the prompt shows what an earlier turn read of other people, which the report may be about. `calls`
+    asks a model which scope it belongs to; without it, and when that fails, it is `global`. Never raises, but
     for a cancellation: whatever goes wrong, the reply is there.
     """
     report = report_in(reply.text)
@@ -77,7 +80,7 @@ async def with_report_saved(reply: Reply, tools: ToolBox, calls: CallOptions | N
         events.emit(Notice(f"The report in the reply has no {' and no '.join(missing)}, so it was not saved as one."))
         return reply
     try:
-        saved = await _Saving(report, tools, events).everywhere(calls)
+        saved = await _Saving(report, tools, events, shown_outside).everywhere(calls)
     except Exception:  # a fault of ours must not cost the reply that holds the report
         logger.exception("the report of %s could not be saved", events.turn_id)
         events.emit(Notice("The report was not saved, by an error of this program; see its log."))
@@ -95,6 +98,7 @@ class _Saving:
     report: str
     tools: ToolBox
     events: TurnEvents
+    shown_outside: bool
 
     async def everywhere(self, calls: CallOptions | None) -> bool:
         """Saves it in memory, then with the reports server; returns whether memory has it."""
@@ -121,7 +125,7 @@ class _Saving:
                 "scope": scope,
                 "subject": report_title(self.report),
                 "tags": ["report"],
-                "trust": "web" if heard_outside(self.events.kept) else "agent",
+                "trust": "web" if self.shown_outside or heard_outside(self.events.kept) else "agent",
                 "idempotency_key": f"{self.events.turn_id}:report",
             },
         )

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from agent_host.budget import BudgetedModel, BudgetedTools
 from agent_host.cancellation import take_back_cancellation, to_the_end
+from agent_host.consolidation.reading import heard_outside
 from agent_host.constrained.specs import FAILURE_MESSAGE
 from agent_host.cut_short import cut_short, fault, is_of_the_disk
 from agent_host.errors import BudgetSpentError, ProviderError
@@ -82,7 +83,7 @@ async def run_turn(text: str, session: Session, gateway: str, parts: TurnParts, 
     )
     status, _ = await to_the_end(parts.receipts.append_turn(receipt, said.opening))
     events.emit(ReceiptMade(receipt, status))
-    session.add_turn(text, reply.messages)
+    session.add_turn(text, reply.messages, outside=heard_outside(events.kept))
     stored = with_note(reply.text, tool_note(events.kept))
     ended_ms = parts.now_ms()
     meta = turn_meta(events.kept, reply, receipt, parts.provider.identity, ended_ms - started_ms)
@@ -129,6 +130,9 @@ class _Turn:
             parts.budget.check(events.kept, events.emit)
 
         check_budget()
+        shown_outside = self.session.shows_outside
+        if shown_outside:
+            parts.shows_outside(events.turn_id)
         request = await prepare(self.text, self.session, parts, events)
         reply = await run_loop(
             BudgetedModel(parts.drafter(events.emit, events.turn_id), check_budget),
@@ -138,4 +142,4 @@ class _Turn:
             turn_id=events.turn_id,
             max_iterations=parts.max_iterations,
         )
-        return await with_report_saved(reply, parts.tools, parts.retrieval.calls, events)
+        return await with_report_saved(reply, parts.tools, parts.retrieval.calls, events, shown_outside=shown_outside)

@@ -25,7 +25,7 @@ from agent_host.usage import Meter, unmetered
 
 
 def _nothing(_: str) -> None:
-    """Does nothing after a turn."""
+    """Does nothing about a turn."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class TurnParts:
     """The seams and limits of a turn.
 
     `cost` prices a model call in micro-dollars, None when no price is known. `after_turn` begins what is done in the
-    background once the reply is there, by the turn's id; it waits for nothing.
+    background once the reply is there, by the turn's id; it waits for nothing. `shows_outside` is told, by its id, of a
+    turn whose prompt shows words of somebody else than the person.
     """
 
     provider: Provider
@@ -55,6 +56,7 @@ class TurnParts:
     meter: Meter = unmetered
     registry: SpecRegistry | None = None
     spans: Spans = field(default_factory=NoSpans)
+    shows_outside: Callable[[str], None] = _nothing
 
     def drafter(self, emit: Emit, turn_id: str) -> ReplyDrafter:
         """Returns the model of one turn's loop: every call of it is a decision under the spec."""

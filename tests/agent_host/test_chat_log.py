@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_host.chat_log import EXCERPT_CHARACTERS, TITLE_CHARACTERS, ChatLog, SessionSummary
+from agent_host.chat_log import EXCERPT_CHARACTERS, TITLE_CHARACTERS, ChatLog, PastRow, SessionSummary
 from agent_host.consolidation.store import ConsolidationStore
 from agent_host.errors import ConfigurationError
 
@@ -65,10 +65,10 @@ def test_a_tail_holds_whole_turns_of_one_session(log: ChatLog) -> None:
         said(log, "s_2", turn, "elsewhere")
 
     assert log.tail("s_1", 2) == [
-        ("user", "message 3"),
-        ("assistant", "reply 3"),
-        ("user", "message 4"),
-        ("assistant", "reply 4"),
+        PastRow("user", "message 3"),
+        PastRow("assistant", "reply 3"),
+        PastRow("user", "message 4"),
+        PastRow("assistant", "reply 4"),
     ]
     assert log.tail("s_9", 2) == []
 

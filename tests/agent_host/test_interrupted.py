@@ -54,6 +54,7 @@ async def test_a_turn_that_a_host_died_in_is_in_the_history_with_what_it_had_run
         )
         assert (log.sessions(1)[0].title, log.unanswered(), log.open_rows()) == ("Book a standup", [], 2)
         session = Session.resumed("s_1", 12, log.tail("s_1", 12))
+    assert session.shows_outside  # nobody knows any more whose words its tools brought
     assert session.last_words()[1].startswith(f"{UNANSWERED}\n\n[tools used: calendar_create_event ")
     assert '{"title": "Standup"} -> {"event":{"id":"ev_1"}}' in session.last_words()[1]
 
@@ -80,7 +81,7 @@ async def test_a_reply_that_had_come_is_not_lost_with_the_host(room: Room) -> No
     completed(room.chat_log, room.folder, ZONE)
 
     assert room.chat_log.rows("s_1") == [("user", "hello"), ("assistant", "Hi there.")]
-    assert room.chat_log.tail("s_1", 2)[1] == ("assistant", "Hi there.")
+    assert room.chat_log.tail("s_1", 2)[1] == ("assistant", "Hi there.", False)
 
 
 @pytest.mark.parametrize("trace", [None, b"\xff\xfe no trace", b'{"torn'])

@@ -371,7 +371,7 @@ async def test_a_model_without_a_word_still_ends_the_turn_in_words(room: Room, s
 
     assert result.outcome == "replied"
     assert len(result.reply) > 20
-    assert room.session.turns[0][-1].blocks == (Text(result.reply),)
+    assert room.session.turns[0].rows[-1].blocks == (Text(result.reply),)
 
 
 async def test_the_next_turn_sees_the_last_one_with_its_tool_calls(room: Room) -> None:

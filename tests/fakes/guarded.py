@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from agent_host.mcp_clients.approval import Approver
 from agent_host.mcp_clients.guard import Guard, refusal
-from agent_host.mcp_clients.permissions import Word
+from agent_host.mcp_clients.permissions import Word, brings_others_words
 from agent_host.mcp_clients.protocol import BY_HOST, ToolOutcome
 from agent_host.mcp_clients.remote import RemoteTool
 from agent_host.mcp_clients.server_config import ServerConfig
@@ -40,5 +40,7 @@ class GuardedToolBox(FakeToolBox):
             words = refusal(config, name, decided)
             return ToolOutcome(config.name, name, words, None, is_error=True, duration_ms=0, permission=decided)
         outcome = await super().call(name, arguments, meta)
-        self.guard.saw(config, outcome.structured, turn_id)
-        return replace(outcome, server=config.name, tool=name, permission=decided)
+        outside = brings_others_words(config.name, outcome.structured, builtin=True)
+        if outside:
+            self.guard.shown_others_words(turn_id)
+        return replace(outcome, server=config.name, tool=name, permission=decided, outside=outside)

@@ -45,7 +45,8 @@ def heard_outside(events: Iterable[TurnEvent]) -> bool:
     """Tells whether a turn has read words of somebody else than the person, such as a web page's."""
     outcomes = [event.outcome for event in events if isinstance(event, ToolCalled)]
     return any(
-        outcome.server not in OWN_SERVERS
+        outcome.outside
+        or outcome.server not in OWN_SERVERS
         or (outcome.server == "memory" and not outcome.is_error and _is_untrusted(outcome.structured))
         for outcome in outcomes
     )

@@ -14,6 +14,8 @@ ARGUMENTS_SHOWN: Final = 600
 _WORDS: Final[dict[str, Answer]] = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
 _ASK_MAY_ADD_TO: Final = frozenset({"memory", "notes", "calendar"})
 
+_AFTER_OTHERS: Final = "This conversation has read what other people wrote, which may be what asks for it."
+
 ReadLine: TypeAlias = "Callable[[str], Awaitable[str | None]]"
 """Shows a prompt and returns what was typed; None when the person pressed Ctrl-C or Ctrl-D."""
 
@@ -66,7 +68,7 @@ def question_text(question: Question) -> str:
     if question.destructive:
         lines.append("It may delete or overwrite what is there.")
     if question.reason == "untrusted":
-        lines.append("This turn has read what other people wrote, which may be what asks for it.")
+        lines.append(_AFTER_OTHERS)
     arguments = json.dumps(redact(question.arguments), ensure_ascii=False)
     cut = f"{arguments[:ARGUMENTS_SHOWN]}… ({len(arguments):,} characters)"
     lines.append(f"With: {arguments if len(arguments) <= ARGUMENTS_SHOWN else cut}")
@@ -75,7 +77,7 @@ def question_text(question: Question) -> str:
 
 def _lesson_text(question: LessonQuestion) -> str:
     """Returns all that would be kept: what is not shown could say anything, and stays in every later prompt."""
-    warning = "\nThis turn has read what other people wrote, which may be what asks for it." * question.after_others
+    warning = f"\n{_AFTER_OTHERS}" * question.after_others
     text = "\n".join(f"  | {line}" for line in question.text.splitlines())
     use = "is part of every later prompt" if question.kind == "rule" else "joins the prompt of messages it is about"
     return f"The agent would keep a {question.kind} in {question.where}, which {use}:{warning}\n{text}"

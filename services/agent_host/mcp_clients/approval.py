@@ -40,7 +40,7 @@ class ToolsQuestion:
 class LessonQuestion:
     """May this be kept for good? `text` is all of it, `where` the file in the home; nobody answers it for later ones.
 
-    `after_others`: the turn has read what other people wrote.
+    `after_others`: the turn has read what other people wrote, or shows an earlier one that has.
     """
 
     kind: Literal["rule", "skill"]

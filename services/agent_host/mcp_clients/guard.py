@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agent_host.mcp_clients.approval import YESES, Answer, Approver, CallQuestion, Question
-from agent_host.mcp_clients.permissions import Subject, brings_others_words, permission
+from agent_host.mcp_clients.permissions import Subject, permission
 from agent_host.mcp_clients.protocol import Permission
 from agent_host.mcp_clients.remote import RemoteTool, canonical
 from agent_host.mcp_clients.server_config import ServerConfig
@@ -83,9 +83,9 @@ class Guard:
         """Tells whether a turn has read what other people wrote."""
         return turn_id in self._turns and self._turns[turn_id].has_read_others
 
-    def saw(self, config: ServerConfig, structured: object, turn_id: str) -> None:
-        """Takes note of an answer: a turn that has read other people's words stays one that has."""
-        if turn_id and brings_others_words(config.name, structured, builtin=config.builtin):
+    def shown_others_words(self, turn_id: str) -> None:
+        """Takes note that a turn has read what others wrote, be it a tool's answer or an earlier turn in its prompt."""
+        if turn_id:
             self._turn(turn_id).has_read_others = True
 
     def _turn(self, turn_id: str) -> _Turn:

@@ -16,18 +16,23 @@ from agent_host.mcp_clients.standing import StandingPermissions
 def home_rules(
     folder: Path,
     *,
-    approver: Approver | None,
+    guard: Guard | None,
     ledger: ManifestLedger | None,
     unavailable: str | None,
     lazy: bool,
 ) -> ToolRules:
     """Returns the rules of the home whose host folder this is; `unavailable` is a list with commas (agent.md row 13).
 
-    Without an approver nobody can be asked.
+    Without a guard, as where no model calls the tools, nobody can be asked.
     """
     names = frozenset(name.strip() for name in (unavailable or "").split(",") if name.strip())
-    guard = Guard(approver or NobodyToAsk(), StandingPermissions(folder / "permissions.json"))
+    guard = guard or home_guard(folder, NobodyToAsk())
     return ToolRules(guard, manifests_of(folder), ledger, names, lazy=lazy, logins=logins_of(folder))
+
+
+def home_guard(folder: Path, approver: Approver) -> Guard:
+    """Returns what decides about calls on that home, and asks `approver`."""
+    return Guard(approver, StandingPermissions(folder / "permissions.json"))
 
 
 def logins_of(folder: Path) -> LoginFolder:

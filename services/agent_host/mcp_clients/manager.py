@@ -21,7 +21,7 @@ from agent_host.mcp_clients.ledger import ManifestLedger
 from agent_host.mcp_clients.link import LinkOptions, load_sdk
 from agent_host.mcp_clients.naming import ToolKey, may_be_of, model_names
 from agent_host.mcp_clients.oauth.folder import LoginFolder
-from agent_host.mcp_clients.permissions import EVERY_TOOL
+from agent_host.mcp_clients.permissions import EVERY_TOOL, brings_others_words
 from agent_host.mcp_clients.pin import Pin
 from agent_host.mcp_clients.pinning import ManifestFolder
 from agent_host.mcp_clients.protocol import BY_HOST, Permission, ToolOutcome
@@ -146,11 +146,11 @@ class McpToolBox:
 
         wire_meta = {META_PREFIX + key: value for key, value in meta.items()}
         answer = await connection.call(tool, arguments, wire_meta, consent)
-        self._take_note(connection, answer, meta)
+        outside = self._take_note(connection, answer, meta)
         result = connection.error(tool, arguments, answer) if isinstance(answer, Failure) else answer
         elapsed_ms = round(1000 * (time.monotonic() - started))
         return ToolOutcome(
-            server, tool, result.content, result.structured, result.is_error, elapsed_ms, permission=decided
+            server, tool, result.content, result.structured, result.is_error, elapsed_ms, decided, outside
         )
 
     def problems(self) -> tuple[str, ...]:
@@ -192,12 +192,15 @@ class McpToolBox:
         turn_id = meta.get("turn_id", "")
         return await self._rules.guard.decide(connection.config, known, arguments, turn_id, by_host=by_host)
 
-    def _take_note(self, connection: ServerConnection, answer: RemoteResult | Failure, meta: Mapping[str, str]) -> None:
-        """Tells the guard of what a server said; its refusals are its own words too."""
-        said = isinstance(answer, RemoteResult) or answer.kind == "refused"
-        if self._rules.guard is not None and said:
-            structured = answer.structured if isinstance(answer, RemoteResult) else None
-            self._rules.guard.saw(connection.config, structured, meta.get("turn_id", ""))
+    def _take_note(self, connection: ServerConnection, answer: RemoteResult | Failure, meta: Mapping[str, str]) -> bool:
+        """Tells the guard, and the caller, when a server's words are somebody else's; refusals are its words too."""
+        if isinstance(answer, Failure) and answer.kind != "refused":
+            return False
+        config, structured = connection.config, answer.structured if isinstance(answer, RemoteResult) else None
+        outside = brings_others_words(config.name, structured, builtin=config.builtin)
+        if outside and self._rules.guard is not None:
+            self._rules.guard.shown_others_words(meta.get("turn_id", ""))
+        return outside
 
     async def _settle_change(self, connection: ServerConnection) -> None:
         """Asks about what a server changed, once; nobody's answer leaves it open."""

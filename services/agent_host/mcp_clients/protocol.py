@@ -29,7 +29,8 @@ class ToolOutcome:
 
     `content` is what the model reads: the structured output as JSON text when the tool gave one, else its text.
     A failed call is a value, not an exception: `is_error` is set and `content` says what went wrong. `permission` is
-    None for a call that no rule was asked about.
+    None for a call that no rule was asked about. `outside`: it holds words of somebody whom neither the person nor this
+    product speaks for.
     """
 
     server: str
@@ -39,6 +40,7 @@ class ToolOutcome:
     is_error: bool
     duration_ms: int
     permission: Permission | None = None
+    outside: bool = False
 
 
 class ToolBox(Protocol):

@@ -53,7 +53,7 @@ async def test_a_question_says_what_is_destructive_and_what_others_wrote() -> No
     question = CallQuestion("far", "wipe", {}, "Wipes.", builtin=False, destructive=True, reason="untrusted")
     _, shown = await _asked(question, ["n"])
     assert "It may delete or overwrite what is there." in shown
-    assert "This turn has read what other people wrote" in shown
+    assert "This conversation has read what other people wrote" in shown
 
 
 async def test_arguments_show_no_secret_no_control_character_and_not_too_much() -> None:

@@ -10,7 +10,6 @@ from agent_host.gateways.approving import AskApprover, question_text
 from agent_host.lessons.box import LessonBox
 from agent_host.mcp_clients.approval import Answer, Approver, LessonQuestion, Question
 from agent_host.mcp_clients.guard import Guard
-from agent_host.mcp_clients.server_config import ServerConfig
 from agent_host.mcp_clients.standing import StandingPermissions
 from agent_host.providers.protocol import ToolUse
 from agent_host.skills.loading import SHIPPED, SkillFolder
@@ -89,7 +88,7 @@ async def test_a_skill_is_live_at_once_and_never_overwrites(tmp_path: Path) -> N
 async def test_after_other_peoples_words_the_question_says_so(tmp_path: Path) -> None:
     approver = ScriptedApprover("no")
     box = _box(tmp_path, approver)
-    box.guard.saw(ServerConfig("search", builtin=True), {}, "t_1")
+    box.guard.shown_others_words("t_1")
     await box.call("update_soul", RULE, TURN)
     (question,) = approver.questions
     assert isinstance(question, LessonQuestion)

@@ -17,7 +17,6 @@ from tests.fakes.approver import ScriptedApprover
 
 FAR = ServerConfig("far", command="far")
 MEMORY = ServerConfig("memory", command="memory", builtin=True)
-SEARCH = ServerConfig("search", command="search", builtin=True)
 READ = RemoteTool("read", "Reads.", {"type": "object"}, read_only=True)
 WRITE = RemoteTool("write", "\nWrites a line.\nAnd more.", {"type": "object"}, read_only=False)
 FORGET = RemoteTool("forget", "Deletes for good.", {"type": "object"}, read_only=False, destructive=True)
@@ -66,37 +65,23 @@ async def test_a_question_about_a_destructive_tool_says_what_it_does() -> None:
     assert (question.destructive, question.does) == (True, "Deletes for good.")
 
 
-@pytest.mark.parametrize(
-    ("config", "structured"),
-    [
-        (FAR, None),
-        (ServerConfig("search", command="s", builtin=True), {}),
-        (MEMORY, {"entries": [{"untrusted": True}]}),
-    ],
-)
-async def test_after_others_words_a_write_of_any_server_is_asked_about_in_that_turn_alone(
-    config: ServerConfig, structured: object
-) -> None:
+async def test_after_others_words_a_write_of_an_own_store_is_asked_about_in_that_turn_alone() -> None:
     guard, approver = _guard("yes")
-    guard.saw(config, structured, "t_1")
+    guard.shown_others_words("t_1")
+    guard.shown_others_words("")
     assert await guard.decide(MEMORY, WRITE, {}, "t_1") == Permission(True, "untrusted", "yes")  # noqa: FBT003
     assert await guard.decide(MEMORY, WRITE, {}, "t_2") == Permission(True, "own_store", None)  # noqa: FBT003
+    assert await guard.decide(MEMORY, WRITE, {}, "") == Permission(True, "own_store", None)  # noqa: FBT003
     assert len(approver.questions) == 1
+    assert [guard.read_others_words(turn) for turn in ("t_1", "t_2", "")] == [True, False, False]
 
 
 async def test_a_call_of_the_hosts_own_is_allowed_after_others_words_too() -> None:
     guard, approver = _guard()
-    guard.saw(SEARCH, {}, "t_1")
+    guard.shown_others_words("t_1")
     assert await guard.decide(MEMORY, WRITE, {}, "t_1", by_host=True) == Permission(True, "by_host", None)  # noqa: FBT003
     assert approver.questions == []
     assert not (await guard.decide(MEMORY, WRITE, {}, "t_1")).granted
-
-
-async def test_words_of_the_persons_own_stores_change_nothing() -> None:
-    guard, approver = _guard()
-    guard.saw(MEMORY, {"entries": [{"text": "tea"}]}, "t_1")
-    assert (await guard.decide(MEMORY, WRITE, {}, "t_1")).granted
-    assert approver.questions == []
 
 
 async def test_always_holds_over_a_restart_and_after_others_words_but_for_that_very_tool(tmp_path: Path) -> None:
@@ -105,7 +90,7 @@ async def test_always_holds_over_a_restart_and_after_others_words_but_for_that_v
     await first.decide(FAR, WRITE, {}, "t_1")
 
     later, approver = _guard(path=path)
-    later.saw(FAR, None, "t_2")
+    later.shown_others_words("t_2")
     assert await later.decide(FAR, WRITE, {}, "t_2") == Permission(True, "always", None)  # noqa: FBT003
     assert approver.questions == []
     assert not (await later.decide(FAR, replace(WRITE, description="Writes elsewhere."), {}, "t_2")).granted
