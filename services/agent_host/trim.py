@@ -16,7 +16,7 @@ from agent_host.report_digest import DIGEST_CHARACTERS, report_digest, report_in
 
 UNCUT_CHARACTERS = 4_000
 KEPT_CHARACTERS = 2_000
-_KEPT_MEMBERS = ("id", "kind", "scope", "created_at")
+_KEPT_MEMBERS = ("id", "kind", "scope", "created_at", "origin", "untrusted")
 
 
 def trimmed(messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from agent_host.report_digest import MARKER
 from agent_host.skills.loading import SHIPPED, SkillFolder
 from agent_host.tracing.events import KnowledgeUsed, Notice, PermissionDecided, ReportSaved, ToolCalled
 from agent_host.turn import run_turn
+from tests.agent_host.constrained.parts import Desk
 from tests.agent_host.test_turn import Room, room
 from tests.fakes.approver import ScriptedApprover
 from tests.fakes.guarded import GuardedToolBox
@@ -324,3 +326,38 @@ async def test_an_error_of_this_program_while_saving_does_not_cost_the_reply(
     assert (result.reply, result.outcome) == (REPLY, "replied")
     assert Notice("The report was not saved, by an error of this program; see its log.") in room.events
     assert "a fault of ours" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("said", "scope"),
+    [
+        ('{"company_research": true}', "project:Company brain"),
+        ('{"company_research": false}', "global"),
+        ('{"company_research": "true"}', "global"),
+        ("no idea", "global"),
+    ],
+)
+async def test_company_research_is_the_companys_and_anything_else_is_personal(
+    room: Room, servers: Servers, said: str, scope: str
+) -> None:
+    with closing(Desk(room.folder)) as desk:
+        calls = desk.saying(said, said)
+        parts = replace(room.parts(ScriptedProvider(says(REPLY))), retrieval=Retrieval(calls=calls))
+        await run_turn("Zep?", room.session, "cli", parts, room.events.append)
+
+    assert [stored["scope"] for stored in servers.stored] == [kept["scope"] for kept in servers.kept] == [scope]
+
+
+async def test_a_classifier_that_fails_costs_no_report(
+    room: Room, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr("agent_host.report_saving.run_constrained_ai", broken)
+    with closing(Desk(room.folder)) as desk:
+        parts = replace(room.parts(ScriptedProvider(says(REPLY))), retrieval=Retrieval(calls=desk.saying()))
+        result = await run_turn("Zep?", room.session, "cli", parts, room.events.append)
+
+    assert result.reply.endswith("Report saved: Memory layers.")
+    assert [stored["scope"] for stored in servers.stored] == ["global"]

@@ -82,6 +82,23 @@ def test_a_whole_report_becomes_its_digest_and_keeps_what_names_it() -> None:
     assert trimmed(once) == once
 
 
+@pytest.mark.parametrize(("more", "is_cut"), [(-1, False), (0, False), (1, True)])
+def test_a_report_becomes_its_digest_once_it_is_twice_as_long_as_one_may_be(more: int, *, is_cut: bool) -> None:
+    start = json.dumps({"memory": {"id": "m_1", "body": REPORT}})[:-3]
+    content = start + "x" * (2 * DIGEST_CHARACTERS + more - len(start) - 3) + '"}}'
+    (sent, _) = results(trimmed(conversation(content, "next")))
+
+    assert len(content) == 2 * DIGEST_CHARACTERS + more
+    assert ("digest" in sent) is is_cut
+
+
+def test_a_digest_says_whose_words_it_holds() -> None:
+    memory = {"id": "m_1", "origin": "prometheus", "untrusted": True, "body": f"{REPORT}\n{'x' * 4_000}"}
+    kept = json.loads(results(trimmed(conversation(json.dumps({"memory": memory}), "next")))[0])["memory"]
+
+    assert (kept["origin"], kept["untrusted"]) == ("prometheus", True)
+
+
 @pytest.mark.parametrize(
     "content", ["[" * 5_000, "null" + " " * 5_000, '{"memory": []}' + " " * 5_000, '"' + "x" * 5_000]
 )
