@@ -1,4 +1,4 @@
-"""The usage ledger: one line for each model call, and for each tool call that said its price (agent.md 2.8, row 85).
+"""The usage ledger: a line for each request to a model, and for each tool call that said its price (agent.md row 85).
 
     {"ts": "2026-12-01T09:00:00.000Z", "provider": "anthropic", "model": "…", "kind": "loop", "turn_id": "t_…",
      "in": 1200, "out": 85}
@@ -41,7 +41,7 @@ def unmetered(_: ModelCalled, _turn_id: str | None) -> None:
 
 @dataclass(frozen=True)
 class UsageRow:
-    """One model call, or a tool call (`provider` is its server, `model` its name) with what it said it charged.
+    """One request to a model, or a tool call (`provider` is its server, `model` its name) with what it said it charged.
 
     `usage` is None when nobody counted tokens.
     """
@@ -74,11 +74,11 @@ class UsageFile:
         self._spent_micro_usd = 0
 
     def add(self, event: ModelCalled, turn_id: str | None) -> None:
-        """Appends the row of one model call; a disk that refuses it is logged and costs no more than the row."""
+        """Appends a row for each request of one model call; a disk that refuses it is logged, and costs no more."""
         counted = event.usage != Usage() or event.cost_micro_usd is not None
-        usage = event.usage if counted else None
         who = event.identity
-        self._keep(UsageRow(self._now(), who.provider, who.model, event.kind, turn_id, usage))
+        for usage in event.usage.each if counted else (None,):
+            self._keep(UsageRow(self._now(), who.provider, who.model, event.kind, turn_id, usage))
 
     def charge(self, server: str, tool: str, micro_usd: int, turn_id: str | None) -> None:
         """Appends the row of a tool call that said what it charged."""

@@ -30,6 +30,7 @@ from agent_host.providers.protocol import (
     Text,
     TextDelta,
     Usage,
+    added,
 )
 
 OUTPUT_RULES: Final = (
@@ -124,10 +125,10 @@ class _Question:
                         if heard > OUTPUT_LIMIT:
                             raise _TooLongError(f"the output has more than {OUTPUT_LIMIT} characters")
                     else:
-                        self.usage = _sum(self.usage, item.usage)
+                        self.usage = added(self.usage, item.usage)
                         return item
         except ProviderError as error:
-            self.usage = _sum(self.usage, error.usage)
+            self.usage = added(self.usage, error.usage)
             raise
         raise ProviderUnavailableError("The model's stream ended without a reply; try again.")
 
@@ -190,15 +191,3 @@ def _repair(request: ModelRequest, reply: ModelReply, fault: OutputError) -> Mod
         return replace(request, messages=(*request.messages, *rows))
     first = request.messages[0]
     return replace(request, messages=(replace(first, blocks=(*first.blocks, Text(told))),))
-
-
-def _sum(first: Usage | None, second: Usage | None) -> Usage | None:
-    """Returns the tokens of two attempts together; None when neither counted any."""
-    if first is None or second is None:
-        return first or second
-    return Usage(
-        first.input_tokens + second.input_tokens,
-        first.output_tokens + second.output_tokens,
-        first.cache_read_tokens + second.cache_read_tokens,
-        first.cache_write_tokens + second.cache_write_tokens,
-    )

@@ -133,7 +133,12 @@ def has_price(who: Identity) -> bool:
 
 
 def cost_micro_usd(provider: str, model: str, usage: Usage) -> int | None:
-    """Returns what one call cost at list price: exactly 0 offline, None when the model's price is not known."""
+    """Returns what one call cost at list price: exactly 0 offline, None when the model's price is not known.
+
+    Each request of the call is priced by itself.
+    """
     price = price_of(provider, model)
-    rates = price.rates_for(usage) if price is not None else None
-    return None if rates is None else rates.cost_micro_usd(usage)
+    if price is None:
+        return None
+    known = [rates.cost_micro_usd(one) for one in usage.each if (rates := price.rates_for(one)) is not None]
+    return sum(known) if len(known) == len(usage.each) else None

@@ -6,7 +6,7 @@ Values only; no provider's wire format shows here. Every provider passes `tests/
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
@@ -94,12 +94,35 @@ class ModelRequest:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call. `input_tokens` leaves cached ones out; all are 0 for a provider that counts none."""
+    """Tokens of one call. `input_tokens` leaves cached ones out; all are 0 for a provider that counts none.
+
+    A call that took several requests (a retry, a repair, a plain request after a broken stream) counts them together,
+    and keeps each in `requests`: a price may depend on the length of one prompt, so that it is no price of a sum.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    requests: tuple[Usage, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+
+    @property
+    def each(self) -> tuple[Usage, ...]:
+        """The tokens of each request, in the order they were sent."""
+        return self.requests or (self,)
+
+
+def added(first: Usage | None, second: Usage | None) -> Usage | None:
+    """Returns the tokens of two requests together; None when neither counted any."""
+    if first is None or second is None:
+        return first or second
+    return Usage(
+        first.input_tokens + second.input_tokens,
+        first.output_tokens + second.output_tokens,
+        first.cache_read_tokens + second.cache_read_tokens,
+        first.cache_write_tokens + second.cache_write_tokens,
+        requests=(*first.each, *second.each),
+    )
 
 
 @dataclass(frozen=True)

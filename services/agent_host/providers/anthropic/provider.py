@@ -16,14 +16,13 @@ from agent_host.providers.anthropic.wire import (
     Kept,
     MalformedReplyError,
     Prompt,
-    added,
     build_prompt,
     check_tool_json,
     known_usage,
     read_reply,
     worth_keeping,
 )
-from agent_host.providers.protocol import Identity, ModelReply, ModelRequest, TextDelta, Usage
+from agent_host.providers.protocol import Identity, ModelReply, ModelRequest, TextDelta, Usage, added
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic

@@ -34,7 +34,7 @@ _STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "refusal": "refusal",
     "model_context_window_exceeded": "context_full",
 }
-_COUNTS: Final = {
+_COUNTS: Final = {  # in the order of `Usage`
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
     "cache_read_tokens": "cache_read_input_tokens",
@@ -146,13 +146,6 @@ def known_usage(counts: Mapping[str, Any], before: Usage | None = None) -> Usage
     return replace(known, **read)
 
 
-def added(first: Usage | None, second: Usage | None) -> Usage | None:
-    """Returns the tokens of two calls together; None when neither counted any."""
-    if first is None or second is None:
-        return first or second
-    return Usage(**{field: getattr(first, field) + getattr(second, field) for field in _COUNTS})
-
-
 def worth_keeping(message: Mapping[str, Any], reply: ModelReply) -> Kept | None:
     """Returns the reply with its raw blocks when these hold more than the seam can carry, such as thinking."""
     raw = tuple(message.get("content") or ())
@@ -217,7 +210,7 @@ def _word(raw: Mapping[str, Any], name: str) -> str:
 def _usage(counts: object) -> Usage:
     if not isinstance(counts, Mapping):
         raise MalformedReplyError("the reply does not count its tokens")
-    return Usage(**{field: _count(counts, name) for field, name in _COUNTS.items()})
+    return Usage(*(_count(counts, name) for name in _COUNTS.values()))
 
 
 def _count(counts: Mapping[str, Any], name: str) -> int:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_host.errors import ProviderUnavailableError
 from agent_host.providers.openai_compatible.endpoint import checked_endpoint
-from agent_host.providers.openai_compatible.reading import Heard, added
+from agent_host.providers.openai_compatible.reading import Heard
 from agent_host.providers.openai_compatible.wire import Part, build_params, has_part
-from agent_host.providers.protocol import Identity, ModelReply, ModelRequest, TextDelta, Usage
+from agent_host.providers.protocol import Identity, ModelReply, ModelRequest, TextDelta, Usage, added
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

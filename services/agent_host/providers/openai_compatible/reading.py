@@ -104,18 +104,6 @@ class Heard:
         call.arguments += given if isinstance(given, str) else json.dumps(given)
 
 
-def added(first: Usage | None, second: Usage | None) -> Usage | None:
-    """Returns the tokens of two calls together; None when neither counted any."""
-    if first is None or second is None:
-        return first or second
-    return Usage(
-        first.input_tokens + second.input_tokens,
-        first.output_tokens + second.output_tokens,
-        first.cache_read_tokens + second.cache_read_tokens,
-        first.cache_write_tokens + second.cache_write_tokens,
-    )
-
-
 def _tool_use(call: _Call, taken: Collection[str]) -> ToolUse:
     """Returns a call under an id of its own; one whose arguments cannot be read carries what to tell the model."""
     if not call.name:

@@ -9,7 +9,6 @@ import pytest
 from agent_host.providers.anthropic.wire import (
     Kept,
     MalformedReplyError,
-    added,
     build_prompt,
     check_tool_json,
     known_usage,
@@ -159,12 +158,6 @@ def test_what_can_be_read_of_a_failed_calls_counts_is_kept_and_later_totals_repl
     first = known_usage({**COUNTS, "cache_read_input_tokens": "many"})
     assert first == Usage(12, 33)
     assert known_usage({"output_tokens": 40}, first) == Usage(12, 40)
-
-
-def test_the_tokens_of_two_calls_add_up() -> None:
-    assert added(Usage(1, 2, 3, 4), Usage(10, 20, 30, 40)) == Usage(11, 22, 33, 44)
-    assert added(None, Usage(1)) == added(Usage(1), None) == Usage(1)
-    assert added(None, None) is None
 
 
 @pytest.mark.parametrize("pieces", [["{"], ['{"a": '], ["[1]"], ["nonsense"]])

@@ -1,0 +1,45 @@
+"""Constrained calls through the real SDKs, against servers that speak the real wire formats."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from agent_host.constrained import Decision, run_constrained_ai
+from agent_host.providers.anthropic import AnthropicProvider
+from agent_host.providers.pricing import cost_micro_usd
+from agent_host.providers.protocol import Usage
+from agent_host.tracing.events import ModelCalled
+from agent_host.usage import UsageFile
+from tests.agent_host.constrained.parts import GOOD, MESSAGE, Desk, spec
+from tests.fakes import anthropic_server as wire
+
+HAIKU = "claude-haiku-5-5"  # 0.1 micro-dollars a token of a prompt of up to 100,000, five times that above
+
+
+async def decided(desk: Desk, server: wire.AnthropicServer, *, model: str = HAIKU) -> Decision:
+    """Makes one call of Claude and keeps its usage."""
+    provider = AnthropicProvider(model, wire.KEY, server.url)
+    rows = UsageFile(desk.folder / "usage.jsonl", lambda: datetime.now(UTC))
+    try:
+        return await run_constrained_ai(
+            spec(model_identity=provider.identity),
+            MESSAGE,
+            desk.options(
+                provider, meter=rows.add, cost=lambda usage: cost_micro_usd("anthropic", provider.identity.model, usage)
+            ),
+        )
+    finally:
+        await provider.close()
+
+
+async def test_each_request_of_a_call_has_a_row_and_a_price_of_its_own(desk: Desk) -> None:
+    long = {"input_tokens": 60_000, "output_tokens": 100}
+    script = (wire.Answer([wire.text(said)], usage=long) for said in ("no JSON", GOOD))
+    async with wire.anthropic_server(*script) as server:
+        decision = await decided(desk, server)
+
+    (event,) = (event for event in desk.events if isinstance(event, ModelCalled))
+    rows = list(UsageFile(desk.folder / "usage.jsonl", lambda: datetime.now(UTC)).rows())
+    assert decision.exit_state == "ok"
+    assert (event.usage, event.cost_micro_usd) == (Usage(120_000, 200), 12_100)
+    assert [(row.usage, row.cost_micro_usd) for row in rows] == [(Usage(60_000, 100), 6_050)] * 2
