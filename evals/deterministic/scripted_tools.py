@@ -13,18 +13,21 @@ Answer = Mapping[str, Any]
 """A structured result; `{"error": text}` is a failed call and `{"text": text}` a plain text result."""
 
 _HOUR = timedelta(hours=1)
+_KEPT = ("title", "start", "end", "all_day")
 
 
 @dataclass
 class ScriptedTools:
     """Answers calls from `answers`: one answer per tool, or a list of them, one for each call in turn.
 
-    A writing tool without an answer in the table repeats its arguments the way its server does.
+    A writing tool without an answer in the table repeats its arguments the way its server does; a change to the event
+    that was stored before keeps what it does not name.
     """
 
     answers: Mapping[str, Answer | Sequence[Answer]]
     zone: ZoneInfo
     called: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    stored: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
         """Returns the content and the error flag of one call."""
@@ -33,7 +36,11 @@ class ScriptedTools:
         scripted = self.answers.get(tool)
         if isinstance(scripted, Sequence):
             scripted = scripted[min(before, len(scripted) - 1)]
-        answer = scripted if scripted is not None else _ECHOES[tool](arguments, self.zone)
+        known = self.stored.get(str(arguments.get("id")), {})
+        answer = scripted if scripted is not None else _ECHOES[tool]({**known, **arguments}, self.zone)
+        if tool.startswith("calendar_") and "event" in answer:
+            event = answer["event"]
+            self.stored[event["id"]] = {key: event[key] for key in _KEPT if key in event}
         if "error" in answer:
             return str(answer["error"]), True
         return (str(answer["text"]) if "text" in answer else json.dumps(answer)), False
@@ -53,7 +60,8 @@ def _created(arguments: Mapping[str, Any], zone: ZoneInfo) -> Answer:
 
 
 def _updated(arguments: Mapping[str, Any], zone: ZoneInfo) -> Answer:
-    return {"status": "updated", "event": {**_created({"title": "Catch-up", **arguments}, zone)["event"]}}
+    event = _created({"title": "Catch-up", "start": "2026-12-04T09:00:00", **arguments}, zone)["event"]
+    return {"status": "updated", "event": {**event, "id": arguments["id"]}}
 
 
 def _deleted(arguments: Mapping[str, Any], _zone: ZoneInfo) -> Answer:

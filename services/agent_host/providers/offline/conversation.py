@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from agent_host.providers.offline.results import object_of
 from agent_host.providers.offline.routine import UNANSWERED, Outcome, Outcomes
 from agent_host.providers.protocol import JsonValue, Message, Text, ToolResult, ToolUse
 
 _REMEMBERED_TURNS = 4
+_EVENT_WRITES = ("calendar_create_event", "calendar_update_event")
 _LARGEST_RESULT = 1_000_000
 
 
@@ -24,11 +26,17 @@ class PastTurn:
 
 @dataclass(frozen=True)
 class Turn:
-    """The turn to plan: the person's words, a few turns before it, and one round of outcomes per model call so far."""
+    """The turn to plan: the person's words, a few turns before it, and one round of outcomes per model call so far.
+
+    `touched` is the one event that was stored or changed by the newest of those turns that called any tool, and
+    `aside` are the turns after that one.
+    """
 
     text: str
     past: tuple[PastTurn, ...]
     rounds: tuple[Outcomes, ...]
+    touched: Mapping[str, JsonValue] | None = None
+    aside: tuple[PastTurn, ...] = ()
 
 
 def _words(message: Message) -> str:
@@ -81,7 +89,26 @@ def read_turn(messages: Sequence[Message]) -> Turn:
     past = tuple(
         PastTurn(_words(messages[start]), _last_reply(messages[start + 1 : end])) for start, end in pairwise(recent)
     )
-    return Turn(_words(messages[last]), past, _rounds(messages[last + 1 :]))
+    written = [_written(messages[start + 1 : end]) for start, end in pairwise(recent)]
+    acted = [index for index, events in enumerate(written) if events is not None]
+    events = written[acted[-1]] if acted else None
+    touched = events[0] if events is not None and len(events) == 1 else None
+    aside = past[acted[-1] + 1 :] if acted else past
+    return Turn(_words(messages[last]), past, _rounds(messages[last + 1 :]), touched, aside)
+
+
+def _written(messages: Sequence[Message]) -> tuple[Mapping[str, JsonValue], ...] | None:
+    """Returns the events that a turn stored or changed; None for a turn that called no tool at all."""
+    uses = [block for message in messages for block in message.blocks if isinstance(block, ToolUse)]
+    if not uses:
+        return None
+    outcomes = (outcome for each in _rounds(messages) for outcome in each)
+    written = [
+        object_of(outcome, "event")
+        for use, outcome in zip(uses, outcomes, strict=True)
+        if use.name in _EVENT_WRITES and not outcome.is_error
+    ]
+    return tuple(event for event in written if event)
 
 
 def _last_reply(messages: Sequence[Message]) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_host.providers.offline.calendar import intents as calendar
+from agent_host.providers.offline.calendar.amending import amendment
 from agent_host.providers.offline.calendar.booking import Book, title_of, unclear_title
 from agent_host.providers.offline.calendar.changing import Cancel, Move
+from agent_host.providers.offline.calendar.replies import Event
 from agent_host.providers.offline.memory import intents as memory
 from agent_host.providers.offline.memory.requests import Correct, Forget, Recall, Remember
 from agent_host.providers.offline.messages import intents as messages
@@ -29,7 +31,7 @@ from agent_host.providers.offline.times.format import show_days, show_moment
 from agent_host.providers.offline.times.pieces import find_time_words
 from agent_host.providers.offline.times.recurrence import Recurrence
 from agent_host.providers.offline.web import intents as web
-from agent_host.providers.offline.wording import VERBS, content_words, mirrored
+from agent_host.providers.offline.wording import VERBS, content_words, mirrored, stems
 
 Recogniser = Callable[[str], Request | None]
 
@@ -63,12 +65,16 @@ _CAN_YOU_REMEMBER = pattern(
     r"(?:can|could|do|will|would) you (?:still )?(?:remember|recall)\s+(?!that\b|to\b|this\b|:)(?P<what>.+)"
 )
 _NO_REQUEST = pattern(r"(?:please )?(?:don.?t|do not|never) (?!(?:let me )?forget\b)\w+.*")
-_ACTUALLY = pattern(r"actually\b[,:]?\s+(?=\S)")
+_ACTUALLY = pattern(r"(?:(?:actually\b[,:]?|(?:no|sorry|wait|oops)[,.:!]+)\s+)+(?=\S)")
+_POINTING = pattern(
+    r"(?:(?:actually|no|sorry|oh|well|yes|ok(?:ay)?)\b[,.! ]+)*",
+    r"(?:it|that|this|these|those|they|he|she|i mean|i meant)\b",
+)
 _THANKS = pattern(r"(?:,\s*(?:please|thanks|thank you)|\s+please)[.!?]*$")
 _QUESTION = pattern(
     one_of(
         "what", "who", "whom", "whose", "when", "where", "which", "is", "are", "was", "were", "do", "does", "did",
-        "has", "have", "can", "how (?:many|much|old|long|far|tall)",
+        "has", "have", "can", "could", "should", "would", "shall", "how (?:many|much|old|long|far|tall)",
     ),
     r"\b.*",
 )  # fmt: skip
@@ -207,6 +213,25 @@ def _asked_for(text: str) -> Request | None:
     return next((request for read in recognisers if (request := read(plain)) is not None), None)
 
 
+def understand_after(text: str, event: Event) -> Request | None:
+    """Reads a message as a correction of the event that was just stored or changed; None when it is none.
+
+    What corrects that event never goes to memory, understood or not.
+    """
+    plain, asked = plain_request(text), command(text)
+    corrects = isinstance(asked, Correct) or (
+        isinstance(asked, Book) and not title_of(find_time_words(asked.text).rest())
+    )
+    if (asked is not None and not corrects) or "?" in plain or _QUESTION.fullmatch(plain) or _MAY_I.fullmatch(plain):
+        return None
+    changed = amendment(plain, event)
+    if changed is None and isinstance(asked, Correct) and stems(asked.body) & stems(event.title):
+        return Say(
+            f"I did not understand that as another day, time or length of “{event.title}”, so I changed nothing."
+        )
+    return changed
+
+
 def stands_alone(text: str) -> bool:
     """Tells whether a message is a request or small talk of its own, whatever was asked before it."""
     return command(text) is not None or small_talk(plain_request(text)) is not None
@@ -237,8 +262,8 @@ def _statement(text: str) -> Request | None:
     words = [word.casefold().strip(",.!;:") for word in text.split()]
     if len(words) < 3 or len(text) > LONGEST_SENTENCE or "?" in text:  # noqa: PLR2004 - subject, verb, object
         return None
-    if "you" in words or "your" in words:
-        return None  # said to the agent, and nothing to keep
+    if "you" in words or "your" in words or _POINTING.match(text):
+        return None  # said to the agent, or about what was said: nothing to keep
     verbs = (word for at, word in enumerate(words) if word != "am" or words[at - 1] == "i")  # German has "am" too
     known_verb = any(word in VERBS or word.endswith(_NEGATED) for word in verbs) or _MUSING.search(text)
     if not known_verb and not _PERSONAL.search(text):

@@ -46,7 +46,7 @@ class Scene:
     """What a routine may depend on besides the person's words. `now` is aware, in `zone`.
 
     `choice` answers "Which one?": a position from 1, -1 for the last, 0 for all of them; None when nothing was chosen.
-    `agreed` is the yes to "Shall I …?".
+    `agreed` is the yes to "Shall I …?". `touched` is the event, as its tool returned it, that "it" means.
     """
 
     tools: frozenset[str]
@@ -54,6 +54,7 @@ class Scene:
     zone: ZoneInfo
     choice: int | None = None
     agreed: bool = False
+    touched: Mapping[str, JsonValue] | None = None
 
     @property
     def today(self) -> date:

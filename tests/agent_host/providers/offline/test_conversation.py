@@ -1,3 +1,5 @@
+import pytest
+
 from agent_host.providers.offline.conversation import read_turn
 from agent_host.providers.offline.routine import UNANSWERED
 from agent_host.providers.protocol import Message, Text, ToolResult, ToolUse
@@ -77,3 +79,37 @@ def test_plain_text_broken_json_and_very_long_results_stay_text() -> None:
         ((outcome,),) = read_turn(rows).rounds
         assert outcome.data is None
         assert outcome.content == content
+
+
+def turn_with(text: str, *calls: tuple[str, str, bool]) -> tuple[Message, ...]:
+    """Returns a finished turn with its calls, each a tool, what it returned, and whether it failed."""
+    uses = tuple(ToolUse(f"{text}{at}", tool, {}) for at, (tool, _, _) in enumerate(calls))
+    results = tuple(ToolResult(f"{text}{at}", found, is_error=bad) for at, (_, found, bad) in enumerate(calls))
+    rows = (Message("assistant", uses), Message("user", results)) if calls else ()
+    return (*said(text), *rows, Message("assistant", (Text("done"),)))
+
+
+STORED = ("calendar_create_event", '{"status": "created", "event": {"id": "e1"}}', False)
+
+
+def test_the_one_event_that_was_just_stored_is_known() -> None:
+    turn = read_turn(
+        (*turn_with("book", STORED, ("memory_remember", "{}", False)), *turn_with("thanks"), *said("move it"))
+    )
+    assert turn.touched == {"id": "e1"}
+    assert [past.text for past in turn.aside] == ["thanks"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        turn_with("book", STORED, STORED),
+        turn_with("book", ("calendar_create_event", "no", True)),
+        (*turn_with("book", STORED), *turn_with("look", ("calendar_list_events", "{}", False))),
+        (*turn_with("book", STORED), *turn_with("drop", ("calendar_delete_event", '{"event": {"id": "e1"}}', False))),
+        turn_with("hello"),
+        (),
+    ],
+)
+def test_several_events_or_another_call_since_leave_none_to_point_at(rows: tuple[Message, ...]) -> None:
+    assert read_turn((*rows, *said("move it"))).touched is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from agent_host.providers.offline.calendar.looking import list_call, named_period
 from agent_host.providers.offline.calendar.matching import matching, title_words
@@ -16,18 +16,25 @@ from agent_host.providers.offline.calendar.replies import (
     show_event,
 )
 from agent_host.providers.offline.calendar.series import after_today, cancelled, meant, reach_of, scope_of
+from agent_host.providers.offline.patterns import pattern
 from agent_host.providers.offline.questions import WHICH_ONE
 from agent_host.providers.offline.results import failure, object_of
 from agent_host.providers.offline.routine import Call, Calls, Outcome, Outcomes, Routine, Scene, choose
 from agent_host.providers.offline.times.days import Day
+from agent_host.providers.offline.times.durations import Duration
 from agent_host.providers.offline.times.events import Unclear, read_event
 from agent_host.providers.offline.times.format import show_days
 from agent_host.providers.offline.times.periods import Period, read_moment
-from agent_host.providers.offline.times.pieces import TimeWords, find_time_words
-from agent_host.providers.offline.wording import numbered
+from agent_host.providers.offline.times.pieces import AllDay, Found, TimeWords, find_time_words
+from agent_host.providers.offline.wording import numbered, stems
 from agent_host.providers.protocol import JsonValue
 
 _SHOWN = 9
+_ALL_DAY = Found(AllDay(), 0, 0, 0, 0)
+_SEVERAL = pattern(r"\b(?:all|both|every|everything|each|series|other|another|next)\b")
+_POINTER = pattern(
+    "(?:it|that|this|(?:the|that|this) (?:one|meeting|event|appointment|booking))(?: again| then| instead)?"
+)
 
 
 def _which(events: Sequence[Event], scene: Scene) -> str:
@@ -51,16 +58,34 @@ class _Search:
     events: Sequence[Event]
     fitting: list[Event]
     failed: Outcome | None = None
+    pointed_at: bool = False
 
     @property
     def vague(self) -> bool:
         """Whether the words name no event at all ("cancel that")."""
-        return not self.words.found and not title_words(self.words.rest())
+        return not self.pointed_at and not self.words.found and not title_words(self.words.rest())
+
+    @property
+    def problem(self) -> str:
+        """Why nothing can be changed, or ""; a series that was only pointed at needs its day."""
+        if self.failed is not None:
+            return failure(self.failed, "look into your calendar, so I changed nothing")
+        title = self.fitting[0].title if self.pointed_at and self.fitting[0].repeats else ""
+        return title and (
+            f"“{title}” repeats, so I changed nothing. Name it with its day (“{title} on Monday”) for that day alone, "
+            f"or say “the whole {title} series”."
+        )
 
 
 def _search(target: str, scene: Scene) -> Generator[Calls, Outcomes, _Search]:
-    """Looks for the events that words may mean; "on Tuesday", said on a Tuesday, is today or else a week later."""
+    """Looks for the events that words may mean; "on Tuesday", said on a Tuesday, is today or else a week later.
+
+    The event of the turn before is meant by "it", and by its own words without a day.
+    """
     words = find_time_words(target)
+    last = read_event_row(scene.touched, scene) if scene.touched is not None else None
+    if last is not None and _points_at(last, words):
+        return _Search(words, named_period(words, scene), (last,), [last], pointed_at=True)
     named = named_period(words, scene)
     later = Period(named.start + timedelta(weeks=1), named.end + timedelta(weeks=1), named.whole_days)
     found = _Search(words, named, (), [])
@@ -75,6 +100,13 @@ def _search(target: str, scene: Scene) -> Generator[Calls, Outcomes, _Search]:
         if found.fitting:
             break
     return found
+
+
+def _points_at(event: Event, words: TimeWords) -> bool:
+    if words.found or _SEVERAL.search(words.text):
+        return False
+    wanted = stems(title_words(words.rest()))
+    return wanted <= stems(event.title) if wanted else _POINTER.fullmatch(words.text.strip()) is not None
 
 
 def _nothing(search: _Search, scene: Scene) -> str:
@@ -99,8 +131,8 @@ class Cancel:
     def run(self, scene: Scene) -> Routine:
         """Finds the event meant and deletes it; asks when several fit, and never drops a series for one of its days."""
         search = yield from _search(self.target, scene)
-        if search.failed is not None:
-            return failure(search.failed, "look into your calendar, so I cancelled nothing")
+        if search.problem:
+            return search.problem
         scope = scope_of(self.target, search.words)
         fitting = meant(search.fitting, self.target, scope)
         chosen = choose(fitting, scene.choice) if scene.choice is not None else fitting
@@ -122,16 +154,21 @@ class Cancel:
 
 @dataclass(frozen=True)
 class Move:
-    """Give an event another time: `target` names it, `to` says when it is to be."""
+    """Give an event another time or name; `target` names it.
+
+    `to` says when it is to be or how long, `shift` by how many minutes it moves, `title` what it shall be called.
+    """
 
     target: str
-    to: str
+    to: str = ""
+    shift: int = 0
+    title: str = ""
 
     def run(self, scene: Scene) -> Routine:
-        """Finds the event meant and changes its start; its length stays. Of a series one day moves alone."""
+        """Finds the event meant and changes it; what was not named stays. Of a series one day changes alone."""
         search = yield from _search(self.target, scene)
-        if search.failed is not None:
-            return failure(search.failed, "look into your calendar, so I moved nothing")
+        if search.problem:
+            return search.problem
         scope = scope_of(f"{self.target} {self.to}", search.words)
         fitting = meant(after_today(search.fitting, scene) if scope == "all" else search.fitting, self.target, scope)
         chosen = choose(fitting, scene.choice) if scene.choice is not None else fitting
@@ -140,41 +177,65 @@ class Move:
         if len(chosen) > 1 or (scene.choice is None and search.vague):
             return _which(fitting, scene)
         event = chosen[0]
-        call = _move_call(event, self.to, scene, scope)
+        call = _change_call(event, self, scene, scope)
         if isinstance(call, str):
             return call
         (moved,) = yield (call,)
         if moved.is_error:
-            return failure(moved, f"move “{event.title}”")
+            return failure(moved, f"change “{event.title}”")
         now = read_event_row(object_of(moved, "event"), scene)
         return (
-            f"Moved. {show_event(now or event, scene)}.{reach_of(event, scope)}"
+            f"{'Renamed' if self.title else 'Moved'}. {show_event(now or event, scene)}.{reach_of(event, scope)}"
             f"\nBefore it was: {show_event(event, scene)}."
         )
 
 
-def _move_call(event: Event, to: str, scene: Scene, scope: str) -> Call | str:
-    """Returns the call that changes the times, or why there is none.
-
-    A new day keeps the clock time, a new clock time keeps the day.
-    """
+def _change_call(event: Event, move: Move, scene: Scene, scope: str) -> Call | str:
+    """Returns the call that changes an event, or why there is none."""
     if event.repeats and not event.series_id:
         return (
-            f"“{event.title}” repeats, and I cannot move one of its days alone, so I moved nothing. "
+            f"“{event.title}” repeats, and I cannot change one of its days alone, so I changed nothing. "
             f"Say “cancel the whole {event.title} series” and book it anew if that is what you want."
         )
-    to = f"at {to}" if to[:1].isdigit() else to
+    changed = {"title": move.title} if move.title else _new_times(event, move, scene)
+    if isinstance(changed, str):
+        return changed
+    reach: dict[str, JsonValue] = {"scope": scope} if event.repeats else {}
+    return Call("calendar_update_event", {"id": event.id, **changed, **reach})
+
+
+def _new_times(event: Event, move: Move, scene: Scene) -> dict[str, JsonValue] | str:
+    """Returns the times to send, or why there are none.
+
+    A new day keeps the clock time, a new clock time keeps the day, and a new length keeps both.
+    """
+    to = f"at {move.to}" if move.to[:1].isdigit() else move.to
     words = find_time_words(to)
     moment = read_moment(words, scene.now, scene.zone)
-    has_day = words.first(Day) is not None
+    length, has_day = words.first(Duration), words.first(Day) is not None
+    if event.all_day:
+        return _new_days(event, words, scene)
+    if move.shift or (length is not None and moment is None and not has_day):
+        start = (event.start + timedelta(minutes=move.shift)).replace(tzinfo=None)
+        lasts = event.end - event.start if move.shift or length is None else timedelta(minutes=length.minutes)
+        return _times(start, start + lasts, scene.zone.key)
     said = to if moment is not None else f"{to} at {event.start:%H:%M}"
     said = said if has_day or moment is None else f"{said} on {event.start:%Y-%m-%d}"
     times = read_event(find_time_words(said), scene.now, scene.zone)
     if isinstance(times, Unclear):
         return times.question
     start = times[0].start
-    end = times[0].end or start + (event.end - event.start)
-    arguments: dict[str, JsonValue] = {"id": event.id, "start": start.isoformat(), "end": end.isoformat()}
-    if event.repeats:
-        arguments["scope"] = scope
-    return Call("calendar_update_event", {**arguments, "timezone": times[0].zone.key})
+    return _times(start, times[0].end or start + (event.end - event.start), times[0].zone.key)
+
+
+def _times(start: datetime, end: datetime, zone: str) -> dict[str, JsonValue]:
+    return {"start": start.isoformat(), "end": end.isoformat(), "timezone": zone}
+
+
+def _new_days(event: Event, words: TimeWords, scene: Scene) -> dict[str, JsonValue] | str:
+    """Moves a whole day to another one."""
+    times = read_event(TimeWords(f"{words.text} all day", (*words.found, _ALL_DAY)), scene.now, scene.zone)
+    if isinstance(times, Unclear) or not all(isinstance(item.piece, Day) for item in words.found):
+        return f"“{event.title}” takes whole days, so I changed nothing. Say which day it should be."
+    last = times[0].start + (event.end - event.start) - timedelta(days=1)
+    return {"start": times[0].start.date().isoformat(), "end": last.date().isoformat(), "all_day": True}

@@ -9,9 +9,10 @@ from agent_host.providers.offline.patterns import one_of, pattern
 from agent_host.providers.offline.routine import Request, Say
 from agent_host.providers.offline.times.clock import Clock, ClockRange
 from agent_host.providers.offline.times.days import Day, DayRange
-from agent_host.providers.offline.times.durations import Offset
+from agent_host.providers.offline.times.durations import Duration, Offset
 from agent_host.providers.offline.times.pieces import Part, Span, TimeWords, find_time_words
 from agent_host.providers.offline.times.recurrence import Recurrence
+from agent_host.providers.offline.wording import capitalised, tidy
 
 _CALENDAR = "(?:calendar|agenda|schedule|diary)"
 _EVENTS = "(?:meetings?|appointments?|events?|calls?|bookings?)"
@@ -102,6 +103,20 @@ _MOVE = pattern(
     r"(?:move|reschedule|shift|postpone|push(?: back)?|bring forward|change|delay)\s+(?P<what>.+?)",
     r"\s+(?:to|until|till|onto)\s+(?P<to>.+)",
 )
+_RENAME = pattern(
+    "(?:rename|retitle|change the (?:name|title) of)",
+    r"\s+(?P<what>.+?)\s+(?:to|as|into)\s+[\"“]?(?P<title>.+?)[\"”]?",
+)
+_SHIFT = pattern(
+    one_of(
+        r"(?P<push>push|put)\b(?=.*\bback\b)",
+        r"(?P<bring>bring|pull)\b(?=.*\b(?:forward|up)\b)",
+        r"(?:move|shift|push|put|reschedule|bring|make)\b(?=.*\b(?P<way>later|earlier|sooner)\b)",
+        "(?P<delay>delay|postpone)",
+    ),
+    r"\s+(?P<what>.+)",
+)  # "move it back" and "move it forward" mean either to different people
+_WAY = pattern(r"\b(?:back|forward|up|later|earlier|sooner|by)\b")
 _NOT_OURS = pattern(r"set (?:a|an|the|my) (?:alarm|timer)\b.*")
 _NOT_AN_EVENT = pattern(r"\b(?:notes?|memor(?:y|ies)|facts?|files?|(?<=[a-z] )list|reminder to self)\b")
 
@@ -186,8 +201,27 @@ def cancel(text: str) -> Request | None:
 
 
 def move(text: str) -> Request | None:
-    """Reads "move … to …"."""
-    match = _MOVE.fullmatch(text.rstrip(" ?.!"))
+    """Reads "move … to …", "push … back 30 minutes", "rename … to …"."""
+    plain = text.rstrip(" ?.!")
+    renamed = _RENAME.fullmatch(plain) if not _NOT_AN_EVENT.search(plain) else None
+    if renamed is not None:
+        return Move(renamed["what"], title=capitalised(renamed["title"]))
+    shifted = _shifted(plain)
+    if shifted is not None:
+        return shifted
+    match = _MOVE.fullmatch(plain)
     if match is None or not has_time(find_time_words(f"at {match['to']}")):
         return None
     return Move(match["what"], match["to"])
+
+
+def _shifted(plain: str) -> Request | None:
+    """Reads by how much something is to move; its day, when one is named, tells which event is meant."""
+    match = _SHIFT.fullmatch(plain)
+    words = find_time_words(match["what"]) if match is not None else None
+    length = next((item for item in words.found if isinstance(item.piece, Duration)), None) if words else None
+    if match is None or words is None or length is None or not isinstance(length.piece, Duration):
+        return None
+    earlier = match["bring"] or (match["way"] or "").casefold() in ("earlier", "sooner")
+    target = tidy(_WAY.sub(" ", f"{words.text[: length.start]} {words.text[length.end :]}"))
+    return Move(target, shift=-length.piece.minutes if earlier else length.piece.minutes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_host.providers.offline.memory.requests import Correct, Forget, ListMemories, Recall, Remember
 from agent_host.providers.offline.patterns import one_of, pattern
 from agent_host.providers.offline.routine import Request
-from agent_host.providers.offline.wording import mirrored, tidy
+from agent_host.providers.offline.wording import VERBS, mirrored, tidy
 
 _LONGEST_AFTER = 500
 _TOLD = "(?:said|told you|know|remember|say|noted)"
@@ -67,7 +67,10 @@ _CORRECT = pattern(
 )
 _NO_BUT = pattern(r"(?:no|wrong|not quite)[,.!:]\s+(?P<body>(?:\S+\s+){3,}\S+)")
 _NOT_A_CLAIM = pattern(
-    r"(?:i|you|we|can|could|what|who|when|where|why|how|is|do|does|it|nothing|never mind|thanks|thank you)\b"
+    r"(?:i|you|we|can|could|what|who|when|where|why|how|is|do|does|nothing|never mind|thanks|thank you|",
+    "it|that|this|these|those|they|he|she|there|at|on|in|to|for|not|yes|no|",
+    "make|move|change|set|put|push|shift|let|book|add|cancel|delete|remove|forget|remind|invite|call|rename|use|try|tell|"
+    r"show|go|have|keep|give|take)\b",
 )
 _FIRST_PERSON = pattern(r"i (?:am|was|have|live|like|prefer|love|hate|work|want|need|drink|eat|use|moved|own|do)\b")
 
@@ -111,7 +114,8 @@ def correct(text: str) -> Request | None:
     if match is None or "?" in match["body"]:
         return None
     body = match["body"].strip()
-    if _NOT_A_CLAIM.match(body) and not _FIRST_PERSON.match(body):
+    first = body.partition(" ")[0].casefold()
+    if (_NOT_A_CLAIM.match(body) or first in VERBS) and not _FIRST_PERSON.match(body):
         return None
     return Correct(body) if len(body.split()) > 1 else None
 

@@ -13,7 +13,7 @@ from agent_host.providers.offline.memory.replies import (
     split_by_fit,
 )
 from agent_host.providers.offline.patterns import pattern
-from agent_host.providers.offline.questions import WHAT_TO_REMEMBER, WHICH_ONE
+from agent_host.providers.offline.questions import SHALL_I_REMEMBER, WHAT_TO_REMEMBER, WHICH_ONE
 from agent_host.providers.offline.results import as_mapping, failure, object_of
 from agent_host.providers.offline.routine import Call, Routine, Scene, choose
 from agent_host.providers.offline.wording import (
@@ -132,7 +132,7 @@ class Correct:
     body: str
 
     def run(self, scene: Scene) -> Routine:
-        """Finds the memory the sentence corrects and gives it a new version; stores a new one when there is none."""
+        """Finds the memory the sentence corrects and gives it a new version; asks before it stores one of its own."""
         body = sentence(self.body)
         (found,) = yield (_search(body, _SHOWN),)
         if found.is_error:
@@ -144,8 +144,9 @@ class Correct:
         ranked = sorted(memories, key=lambda memory: -_same_claim(memory, body))
         old = next((memory for memory in ranked if memory.id and _same_claim(memory, body) > 0), None)
         if old is None:
-            (kept,) = yield (Call("memory_remember", {"body": body}),)
-            return failure(kept, "remember that") if kept.is_error else f"I had nothing older on that. Noted: {body}"
+            if scene.agreed:
+                return (yield from Remember(self.body).run(scene))
+            return f"I have nothing older on that, and stored nothing.\n{SHALL_I_REMEMBER}"
         update = Call("memory_update", {"id": old.id, "body": body})
         replace = Call("memory_remember", {"body": body, "supersedes": old.id})
         (changed,) = yield (update if update.tool in scene.tools else replace,)

@@ -70,8 +70,8 @@ _NEEDS_A_MODEL = pattern(
 )  # fmt: skip
 _NEEDS_A_TOOL = pattern(
     one_of(
-        "send", "forward", "reply", "e-?mail", "text", "call", "message", "order", "buy", "pay", "play", "open",
-        "turn", "download",
+        "send", "forward", "reply", "invite", "e-?mail", "text", "call", "message", "order", "buy", "pay", "play",
+        "open", "turn", "download",
         "set (?:a|an|the|my) (?:alarm|timer)", "wake me", "delete", "run",
     ),
     r"\b.*",

@@ -4,10 +4,11 @@ import pytest
 
 from agent_host.providers.offline.calendar.changing import Cancel, Move
 from agent_host.providers.offline.questions import WHICH_ONE
+from agent_host.providers.protocol import JsonValue
 from tests.agent_host.providers.offline.scenes import SCENE, failed, outcome, perform
 
 
-def event(identifier: str, title: str, start: str, **more: object) -> dict[str, object]:
+def event(identifier: str, title: str, start: str, **more: JsonValue) -> dict[str, JsonValue]:
     end = f"{start[:11]}{int(start[11:13]) + 1:02d}{start[13:]}"
     return {"id": identifier, "title": title, "start": f"{start}:00+01:00", "end": f"{end}:00+01:00", **more}
 
@@ -148,7 +149,7 @@ def test_a_change_of_an_event_that_stands_alone_says_nothing_of_a_series() -> No
 
 def test_a_failed_look_or_deletion_is_never_called_done() -> None:
     reply, _ = perform(Cancel("the call"), {"calendar_list_events": failed("locked")})
-    assert reply == "I could not look into your calendar, so I cancelled nothing: locked"
+    assert reply == "I could not look into your calendar, so I changed nothing: locked"
     answers = {"calendar_list_events": {"events": [CALL]}, "calendar_delete_event": failed("gone")}
     reply, _ = perform(Cancel("the call on Friday"), answers)
     assert reply == "I could not cancel “Call with Ana”: gone"
@@ -174,7 +175,7 @@ def test_a_series_is_never_moved_for_one_of_its_days(target: str, mark: dict[str
     answers = {"calendar_list_events": {"events": [NEXT_WEEK | mark]}}
     reply, calls = perform(Move(target, "3pm"), answers)
     assert [call.tool for call in calls] == ["calendar_list_events"]
-    assert reply.startswith("“Stand-up” repeats, and I cannot move one of its days alone, so I moved nothing.")
+    assert reply.startswith("“Stand-up” repeats, and I cannot change one of its days alone, so I changed nothing.")
     _, calls = perform(Move(target, "3pm"), answers, replace(SCENE, choice=1))
     assert [call.tool for call in calls] == ["calendar_list_events"]
 
@@ -195,9 +196,62 @@ def test_a_move_asks_which_and_takes_a_choice() -> None:
 
 def test_failed_moves_are_never_called_done() -> None:
     reply, _ = perform(Move("the call", "10am"), {"calendar_list_events": failed("locked")})
-    assert reply == "I could not look into your calendar, so I moved nothing: locked"
+    assert reply == "I could not look into your calendar, so I changed nothing: locked"
     answers = {"calendar_list_events": {"events": [CALL]}, "calendar_update_event": failed("refused")}
     reply, _ = perform(Move("the call on Friday", "10am"), answers)
-    assert reply == "I could not move “Call with Ana”: refused"
+    assert reply == "I could not change “Call with Ana”: refused"
     reply, _ = perform(Move("the dentist on Friday", "10am"), {"calendar_list_events": {"events": [CALL]}})
     assert "I found nothing called “dentist”" in reply
+
+
+STORED = replace(SCENE, touched=CALL)
+
+
+@pytest.mark.parametrize("target", ["it", "that", "the call", "the meeting", "the call with Ana"])
+def test_what_was_just_stored_is_meant_by_it_and_by_its_name(target: str) -> None:
+    _, calls = perform(Cancel(target), {"calendar_delete_event": {}}, STORED)
+    assert [call.arguments for call in calls] == [{"id": "e1"}]
+
+
+@pytest.mark.parametrize(
+    "target", ["all my meetings", "everything", "the call with Bob", "it on Monday", "the next call"]
+)
+def test_other_words_are_looked_up_as_ever(target: str) -> None:
+    _, calls = perform(Cancel(target), {"calendar_list_events": {"events": []}}, STORED)
+    assert {call.tool for call in calls} == {"calendar_list_events"}
+
+
+def test_a_series_that_is_only_pointed_at_needs_its_day() -> None:
+    weekly = event("e1", "Call with Ana", "2026-12-04T09:00", recurring=True)
+    reply, calls = perform(Cancel("it"), {}, replace(SCENE, touched=weekly))
+    assert calls == []
+    assert reply.startswith("“Call with Ana” repeats, so I changed nothing.")
+
+
+@pytest.mark.parametrize(
+    ("move", "start", "end"),
+    [
+        (Move("it", shift=30), "09:30", "10:30"),
+        (Move("it", shift=-60), "08:00", "09:00"),
+        (Move("it", "an hour and a half"), "09:00", "10:30"),
+        (Move("it", "at 10 for 2 hours"), "10:00", "12:00"),
+    ],
+)
+def test_a_start_is_shifted_and_a_length_changed(move: Move, start: str, end: str) -> None:
+    _, (call,) = perform(move, {"calendar_update_event": UPDATED}, STORED)
+    assert (call.arguments["start"], call.arguments["end"]) == (f"2026-12-04T{start}:00", f"2026-12-04T{end}:00")
+
+
+def test_a_new_name_leaves_the_times_alone() -> None:
+    reply, (call,) = perform(Move("it", title="Sync"), {"calendar_update_event": UPDATED}, STORED)
+    assert call.arguments == {"id": "e1", "title": "Sync"}
+    assert reply.startswith("Renamed.")
+
+
+def test_a_whole_day_moves_to_another_day_and_to_no_hour() -> None:
+    holiday = replace(SCENE, touched={"id": "e9", "title": "Holiday", "start": "2026-12-03", "end": "2026-12-04"})
+    _, (call,) = perform(Move("it", "10 December"), {"calendar_update_event": UPDATED}, holiday)
+    assert call.arguments == {"id": "e9", "start": "2026-12-10", "end": "2026-12-11", "all_day": True}
+    reply, calls = perform(Move("it", "at 10"), {}, holiday)
+    assert calls == []
+    assert "takes whole days, so I changed nothing" in reply

@@ -177,3 +177,24 @@ def test_an_event_is_moved_to_what_follows(text: str, target: str, to: str) -> N
 @pytest.mark.parametrize("text", ["move to Porto", "change the song to jazz", "move lunch", "push to main"])
 def test_other_things_are_not_moved(text: str) -> None:
     assert move(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("push the call back 30 minutes", Move("the call", shift=30)),
+        ("move lunch tomorrow one hour later", Move("lunch tomorrow", shift=60)),
+        ("bring the call forward by an hour", Move("the call", shift=-60)),
+        ("move it 15 minutes earlier", Move("it", shift=-15)),
+        ("postpone the call by 2 hours", Move("the call", shift=120)),
+        ("rename lunch to Brunch with Ana", Move("lunch", title="Brunch with Ana")),
+        ("change the title of the call to “Sync”", Move("the call", title="Sync")),
+    ],
+)
+def test_an_event_is_shifted_or_renamed(text: str, wanted: Move) -> None:
+    assert move(text) == wanted
+
+
+@pytest.mark.parametrize("text", ["move the call back an hour", "move it forward 30 minutes", "rename my note to Milk"])
+def test_what_means_either_way_moves_nothing(text: str) -> None:
+    assert move(text) is None
