@@ -54,6 +54,6 @@ def is_of_the_disk(error: Exception) -> bool:
 
 def fault(error: Exception) -> str:
     """Returns, for a person, what an unexpected error means."""
-    if is_of_the_disk(error):
-        return f"The turn failed: the disk refused a write ({error.strerror}). Free some space and ask again."  # type: ignore[attr-defined]
+    if isinstance(error, OSError) and is_of_the_disk(error):
+        return f"The turn failed: the disk refused a write ({error.strerror}). Free some space and ask again."
     return f"The turn failed on an error of this program ({type(error).__name__}); see its log."
