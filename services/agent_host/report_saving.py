@@ -30,8 +30,8 @@ from agent_host.tracing.turn_events import TurnEvents
 
 COMPANY_SCOPE: Final = "project:Company brain"
 _REMEMBER, _KEEP, _FETCH, _SEARCH = "memory_remember", "report_save", "search_fetch", "search_web"
-_HOSTS: Final = frozenset({_REMEMBER, "memory_update", _KEEP})
-"""The tools that store where the host saves a report."""
+_STORES: Final[Mapping[str, str]] = {_REMEMBER: "memory", "memory_update": "memory", _KEEP: "reports"}
+"""The tools that store where the host saves a report, and their servers."""
 _REFUSED: Final = "A report is saved whole after the reply, once; answer with it and leave the saving to that."
 _MOST_SOURCES: Final = 50
 _MOST_BULLETS: Final = 3
@@ -51,8 +51,8 @@ class OneReport:
 
     async def call(self, name: str, arguments: Mapping[str, JsonValue], meta: Mapping[str, str]) -> ToolOutcome:
         """Calls a tool, unless it would store a report beside the one that the host saves (agent.md row 58)."""
-        if name in _HOSTS and any(reports_in(arguments)) and await _can_save(self.inner):
-            return ToolOutcome(name.partition("_")[0], name, _REFUSED, None, is_error=True, duration_ms=0)
+        if name in _STORES and any(reports_in(arguments)) and await _can_save(self.inner):
+            return ToolOutcome(_STORES[name], name, _REFUSED, None, is_error=True, duration_ms=0)
         return await self.inner.call(name, arguments, meta)
 
     def problems(self) -> tuple[str, ...]:

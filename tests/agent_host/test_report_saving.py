@@ -143,6 +143,7 @@ async def test_a_model_that_saves_its_report_itself_is_refused(
     refused = next(event for event in room.events if isinstance(event, ToolCalled))
     assert refused.outcome.is_error
     assert "saved whole after the reply, once" in refused.outcome.content
+    assert [stored["trust"] for stored in servers.stored] == ["agent"]  # nobody else's words came with that
     assert (len(servers.stored), len(servers.kept)) == (1, 1)
     assert result.reply.endswith("Report saved: Memory layers.")
 
