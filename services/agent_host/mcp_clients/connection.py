@@ -182,7 +182,10 @@ class ServerConnection:
             case "refused":
                 return f"{server} refused {tool}: {failure.words}."
             case "unreadable":
-                return f"{server} carried out {tool}, but its answer cannot be read: {failure.words}."
+                return (
+                    f"{server} answered {tool}, but with no result of a tool. It may have been carried out; check "
+                    "before calling it again."
+                )
             case _:
                 return f"{tool} was not carried out: {server} cannot be used, {failure.words}."
 

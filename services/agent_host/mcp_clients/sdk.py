@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 import anyio
@@ -24,7 +26,7 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 
-from agent_host.mcp_clients import transports
+from agent_host.mcp_clients import http_answers, transports
 from agent_host.mcp_clients.config import ServerConfig
 from agent_host.mcp_clients.remote import Failure, RemoteResult, RemoteTool, one_line, read_result
 from agent_host.providers.protocol import JsonValue
@@ -50,6 +52,7 @@ _SDK_CLOSED_WORDS: Final = ("Connection closed", "SSE stream ")
 _SDK_ASKED_WORDS: Final = ("Elicitation not supported", "Sampling not supported", "List roots not supported")
 _ASKS_BACK: Final = "it asks this host for more (a form, a model's answer or folders), which this host does not give"
 _SDK_UNREAD_WORDS: Final = "Failed to parse "
+_SDK_REDIRECT_WORDS: Final = re.compile(r"Redirect to (\S{1,300}) not followed")
 _WRITE_MARGIN_S: Final = 5.0
 _PAGES: Final = 100
 _LIST_AGAIN_S: Final = 10.0
@@ -138,6 +141,8 @@ def why_not_connected(error: BaseException, config: ServerConfig, log: TextIO) -
     """Returns, as the rest of a sentence, why a server could not be connected and what to do."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if isinstance(error, OSError) and config.cwd is not None and not Path(config.cwd).is_dir():
+        return f"its folder {config.cwd!r} is not there; correct `cwd` in mcp.json"
     if isinstance(error, OSError) and config.command is not None:
         return f"its command {config.command!r} cannot be run ({error.strerror}); correct `command` in mcp.json"
     if isinstance(error, MCPError):
@@ -162,10 +167,10 @@ def _remote_result(result: CallToolResult) -> RemoteResult:
 
 
 def _failed_call(error: MCPError, *, late: bool) -> Failure:
-    match transports.own_code(error):
-        case transports.NOT_SENT | transports.SESSION_LOST | transports.UNAUTHORIZED | transports.LOGIN_TROUBLE:
+    match http_answers.own_code(error):
+        case http_answers.NOT_SENT | http_answers.SESSION_LOST | http_answers.UNAUTHORIZED | http_answers.LOGIN_TROUBLE:
             return Failure("not_sent", error.message)
-        case transports.BROKEN:
+        case http_answers.BROKEN:
             return Failure("unclear", error.message)
         case _:
             return _servers_failure(error, late=late)
@@ -180,19 +185,32 @@ def _servers_failure(error: MCPError, *, late: bool) -> Failure:
         return Failure("late", error.message)
     if error.code == INVALID_REQUEST and error.message in _SDK_ASKED_WORDS:
         return Failure("refused", _ASKS_BACK)
+    if (elsewhere := _redirected(error)) is not None:
+        return Failure("refused", elsewhere)
     return Failure("refused", one_line(error.message))
 
 
 def _why_refused(error: MCPError, config: ServerConfig, log: TextIO) -> str:
-    ours = transports.own_code(error)
-    if ours in {transports.UNAUTHORIZED, transports.FORBIDDEN}:
-        return error.message
-    if ours == transports.LOGIN_TROUBLE:
-        return f"{error.message}; try again later"
-    if ours == transports.NOT_SENT:
-        return f"nothing answers at {config.address}; start it, or correct `url` in mcp.json"
-    if ours == transports.BROKEN:
-        return f"there is trouble at {config.address}, {error.message}; look into its log"
-    if error.code == CONNECTION_CLOSED:
-        return f"it ended before it listed its tools; what it said is in {log.name}"
-    return f"it refused the connection ({one_line(error.message)[:200]})"
+    match http_answers.own_code(error):
+        case http_answers.UNAUTHORIZED | http_answers.FORBIDDEN:
+            return error.message
+        case http_answers.LOGIN_TROUBLE:
+            return f"{error.message}; try again later"
+        case http_answers.NOT_SENT:
+            return f"nothing answers at {config.address}; start it, or correct `url` in mcp.json"
+        case http_answers.BROKEN:
+            return f"there is trouble at {config.address}, {error.message}; look into its log"
+        case http_answers.REFUSED:
+            return f"{error.message}; check `url` in mcp.json ({config.address})"
+        case _:
+            ended = f"it ended before it listed its tools; what it said is in {log.name}"
+            closed = ended if error.code == CONNECTION_CLOSED else None
+            return closed or _redirected(error) or f"it refused the connection ({one_line(error.message)[:200]})"
+
+
+def _redirected(error: MCPError) -> str | None:
+    """Returns where a server sends us that the SDK does not follow: another server, or one without TLS."""
+    found = _SDK_REDIRECT_WORDS.match(error.message)
+    if found is None:
+        return None
+    return f"it redirects to {found[1]}, where nothing was sent; give that as `url` in mcp.json if it is meant"

@@ -190,11 +190,14 @@ async def test_a_servers_own_error_code_is_a_refusal_whatever_the_code(tmp_path:
     assert len(server.seen("tools/call")) == 1
 
 
-async def test_an_answer_that_is_no_result_is_told_as_carried_out(tmp_path: Path) -> None:
+async def test_after_an_answer_that_is_no_result_nobody_knows_whether_it_was_carried_out(tmp_path: Path) -> None:
     async with _open(tmp_path) as (box, _):
         outcome = await box.call("my-raw_mumble", {"shapeless": True}, {})
     assert outcome.is_error
-    assert outcome.content == "my-raw carried out mumble, but its answer cannot be read: it is no result of a tool."
+    assert outcome.content == (
+        "my-raw answered mumble, but with no result of a tool. It may have been carried out; check before "
+        "calling it again."
+    )
 
 
 async def test_a_pattern_in_an_output_schema_cannot_hold_up_the_host(tmp_path: Path) -> None:
@@ -285,7 +288,7 @@ async def test_a_call_waits_for_no_other_server_than_its_own(tmp_path: Path) -> 
     [
         (ServerConfig("bad", command="/nowhere/at-all"), "correct `command`"),
         (ServerConfig("bad", command=sys.executable, args=("-c", "pass")), "it ended before it listed its tools"),
-        (ServerConfig("bad", command=sys.executable, args=("-c", "pass"), cwd="/nowhere"), "cannot be run"),
+        (ServerConfig("bad", command=sys.executable, args=("-c", "pass"), cwd="/nowhere"), "correct `cwd`"),
     ],
 )
 async def test_a_server_that_does_not_start_is_named_with_what_to_do(config: ServerConfig, words: str) -> None:
