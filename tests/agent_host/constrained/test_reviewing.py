@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +18,7 @@ import pytest_asyncio
 from agent_host.constrained import CallOptions, Decision, ReviewCase, Ruling, run_constrained_ai
 from agent_host.constrained.options import Reviewer
 from agent_host.constrained.reviewing import ask_reviewer
+from agent_host.constrained.store import CallStore
 from agent_host.constrained.verdicts import record_verdicts, rule
 from agent_host.errors import NoDecisionError, ProviderUnavailableError, UsageError, WriterUnavailableError
 from agent_host.providers.protocol import JsonValue
@@ -274,3 +277,16 @@ async def test_the_first_verdict_stands_and_an_unknown_call_has_none(desk: Desk)
     kept = desk.store.review(decision.call_id)
     assert kept is not None
     assert kept.verdict == "rejected"
+
+
+async def test_a_queue_of_an_earlier_build_opens_as_it_is(desk: Desk) -> None:
+    decision = await decided(desk)
+    with closing(sqlite3.connect(desk.folder / "calls.db")) as other, other:
+        for column in ("output", "refused", "entry_id"):
+            other.execute(f"ALTER TABLE reviews DROP COLUMN {column}")
+    later = CallStore(desk.folder / "calls.db")
+    rule(later, desk.openings, decision.call_id, Ruling("amended", "Ana", AMENDED))
+    kept = later.review(decision.call_id)
+    assert kept is not None
+    assert (kept.state, kept.output, kept.refused, kept.entry_id) == ("ruled", AMENDED, None, None)
+    later.close()
