@@ -22,6 +22,10 @@ VERBS = frozenset((
 """Verbs that plain statements of fact are built on."""
 _ENDINGS = ("ings", "ing", "ies", "ed", "es", "s", "e", "y")
 _SHORTEST_STEM = 3
+_DENIED = re.compile(r"\b(?:not|never|no|none|nobody|neither)\b|n['\u2019]t\b", re.IGNORECASE)
+_NEXT_CLAUSE = re.compile(
+    r"(?:,|\b(?:and|but|while|whereas)\b|(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)[.;!?](?=\s))\s*", re.IGNORECASE
+)
 _YOURS = {"my": "your", "our": "your", "mine": "yours", "me": "you", "myself": "yourself", "i": "you", "us": "you"}
 _OWN = re.compile(rf"\b(?:{'|'.join(_YOURS)})\b", re.IGNORECASE)
 
@@ -49,6 +53,20 @@ def content_words(text: str) -> tuple[str, ...]:
 def stems(text: str) -> frozenset[str]:
     """Returns the stems of the words that carry meaning."""
     return frozenset(stem(word) for word in content_words(text))
+
+
+def says_same(one: str, other: str) -> bool:
+    """Tells whether two sentences carry the same words in the same order, and both or neither of them denies it."""
+    first, second = ([stem(word) for word in content_words(text)] for text in (one, other))
+    return first == second and bool(_DENIED.search(one)) == bool(_DENIED.search(other))
+
+
+def is_only_about(text: str, subject: str) -> bool:
+    """Tells whether a sentence begins with a subject's words and goes on to no other subject."""
+    wanted = stems(subject)
+    begins = frozenset(stem(word) for word in content_words(text)[: len(wanted)])
+    further = (subject_of(clause) or clause[:1].isupper() for clause in _NEXT_CLAUSE.split(text)[1:])
+    return begins == wanted and not any(further)
 
 
 def coverage(wanted: str, text: str) -> float:

@@ -124,8 +124,7 @@ def calls_after_a_result(asked: str, result: object) -> tuple[Call, ...]:
     found = tuple(ToolResult(use.id, json.dumps(result), is_error=False) for use in uses)
     rows = (*said(asked), Message("assistant", uses), Message("user", found))
     after = plan(rows, ALL, NOW, ZONE)
-    assert isinstance(after, ToolStep)
-    return tuple(after.calls)
+    return tuple(after.calls) if isinstance(after, ToolStep) else ()
 
 
 def memory_with(known: str, words: str) -> object:
@@ -156,11 +155,15 @@ SECOND_STEPS: Mapping[str, tuple[str, Callable[[str], object]]] = {
 @CALM
 @given(st.sampled_from(sorted(SECOND_STEPS)), st.sampled_from(EVERYDAY) | st.text(max_size=80))
 def test_words_in_a_result_never_become_a_call(asked: str, hidden: str) -> None:
-    """The calls after a poisoned result are the ones after a harmless result of its shape, to the last argument."""
+    """The calls after a poisoned result are the ones after a harmless result of its shape, to the last argument.
+
+    A memory that says more than what shall be forgotten is asked about instead.
+    """
     tool, result = SECOND_STEPS[asked]
-    calls = calls_after_a_result(asked, result("Nothing of interest here."))
+    calls = calls_after_a_result(asked, result(""))
     assert [call.tool for call in calls] == [tool]
-    assert calls_after_a_result(asked, result(hidden)) == calls
+    found = calls_after_a_result(asked, result(hidden))
+    assert found == calls or (tool == "memory_forget" and found == ())
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ from agent_host.providers.offline.wording import (
     common_start,
     content_words,
     coverage,
+    is_only_about,
     joined,
     mirrored,
+    says_same,
     sentence,
     stem,
     subject_of,
@@ -74,3 +76,32 @@ def test_a_long_line_is_cut_at_a_word() -> None:
 
 def test_words_are_joined_as_people_write_lists() -> None:
     assert [joined(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Ana likes tea", "Ana likes tea.", True),
+        ("The office is in Porto", "office: Porto", True),
+        ("Ana owes Bob five", "Bob owes Ana five", False),
+        ("Ana is vegan", "Ana isn't vegan", False),
+        ("Ana is vegan", "Ana is vegan since May", False),
+    ],
+)
+def test_sentences_say_the_same_word_for_word(one: str, other: str, same: bool) -> None:
+    assert says_same(one, other) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "only"),
+    [
+        ("The design team prefers mornings and hates noise", "the design team", True),
+        ("My sister's birthday is on 3 May", "my sister's birthday", True),
+        ("My sister's birthday is on 3 May", "birthday", False),
+        ("The dentist is Dr. Weiss", "the dentist", True),
+        ("Ann is vegan and Bob is not", "Ann", False),
+        ("Ann likes tea, the team likes milk", "Ann", False),
+    ],
+)
+def test_a_sentence_is_about_a_subject_alone(text: str, subject: str, only: bool) -> None:
+    assert is_only_about(text, subject) is only

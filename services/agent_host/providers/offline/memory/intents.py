@@ -49,6 +49,7 @@ _FORGET = pattern(
     rf"(?: (?:that )?(?:i|you|we)(?: (?:ever|just|have)|.?ve)? {_TOLD})?",
     "(?: (?:that|about|on|regarding))*(?P<about>.*)",
 )
+_CLAIM = pattern(rf"\b(?:forget|memory|memories|facts?) that (?!(?:i|you|we)\b.{{0,12}}\b{_TOLD})")
 _DELETE_MEMORY = pattern(
     "(?:delete|remove|erase|drop) ",
     one_of(
@@ -123,9 +124,10 @@ def correct(text: str) -> Request | None:
 def forget(text: str) -> Request | None:
     """Reads "forget what I said about …" and "delete the memory of …"."""
     plain = text.rstrip(" ?.!")
+    claim = _CLAIM.search(plain) is not None
     deleted = _DELETE_MEMORY.fullmatch(plain)
     if deleted is not None:
-        return Forget(tidy(deleted["about"] or deleted["object"] or deleted["rest"]))
+        return Forget(tidy(deleted["about"] or deleted["object"] or deleted["rest"]), claim)
     match = _FORGET.fullmatch(plain)
     about = tidy(match["about"]) if match is not None else "it"
-    return None if about.casefold() in ("it", "that", "this") else Forget(about)
+    return None if about.casefold() in ("it", "that", "this") else Forget(about, claim)

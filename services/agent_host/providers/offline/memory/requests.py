@@ -21,7 +21,9 @@ from agent_host.providers.offline.wording import (
     common_start,
     content_words,
     coverage,
+    is_only_about,
     numbered,
+    says_same,
     sentence,
     stems,
     subject_of,
@@ -138,7 +140,7 @@ class Correct:
         if found.is_error:
             return failure(found, "look up what to correct")
         memories = read_memories(found, scene)
-        same = next((memory for memory in memories if stems(memory.text) == stems(body)), None)
+        same = next((memory for memory in memories if says_same(memory.text, body)), None)
         if same is not None:
             return f"That is what I remember already: {line(same, scene)}"
         ranked = sorted(memories, key=lambda memory: -_same_claim(memory, body))
@@ -157,12 +159,13 @@ class Correct:
 
 @dataclass(frozen=True)
 class Forget:
-    """Forget what was said about something."""
+    """Forget what was said about something; `claim` tells that the words say it, and do not only name it."""
 
     subject: str
+    claim: bool = False
 
     def run(self, scene: Scene) -> Routine:
-        """Forgets the memories that hold every word of the subject; asks when it is not sure which are meant."""
+        """Forgets the memories that say that and nothing else; asks when others hold the words too."""
         if not content_words(self.subject):
             return "I forget one subject at a time: say “forget what I said about …”. I forgot nothing."
         (found,) = yield (_search(self.subject, _LISTED),)
@@ -172,9 +175,12 @@ class Forget:
         exact, others = split_by_fit(memories, self.subject, 1.0)
         near, _ = split_by_fit(others, self.subject, _ANSWERS)
         candidates = exact or near
+        sure = [memory for memory in exact if says_same(memory.text, self.subject)] if self.claim else exact
+        if not self.claim and not all(is_only_about(memory.text, self.subject) for memory in exact):
+            sure = []
         if not candidates:
             return f"I remember nothing about {self.subject}, so there was nothing to forget."
-        chosen = choose(candidates, scene.choice) if scene.choice is not None else exact
+        chosen = choose(candidates, scene.choice) if scene.choice is not None else sure
         if not chosen or (scene.choice is None and len(chosen) > _MOST_AT_ONCE):
             return f"I remember this about it:\n{numbered(line(each, scene) for each in candidates)}\n\n{WHICH_ONE}"
         outcomes = yield tuple(Call("memory_forget", {"id": memory.id}) for memory in chosen)

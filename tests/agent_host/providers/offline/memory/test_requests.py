@@ -108,11 +108,36 @@ def test_without_a_tool_that_updates_a_correction_supersedes() -> None:
     assert reply.startswith("Corrected.")
 
 
-def test_everything_that_holds_all_the_words_is_forgotten() -> None:
-    answers = {"memory_search": entries("Ana likes tea.", "Bob knows Ana.", "Bob likes cake."), "memory_forget": {}}
+def test_everything_about_a_subject_is_forgotten() -> None:
+    answers = {
+        "memory_search": entries("Ana likes tea.", "Ana moved to Porto.", "Bob likes cake."),
+        "memory_forget": {},
+    }
     reply, calls = perform(Forget("Ana"), answers)
     assert [call.arguments["id"] for call in calls[1:]] == ["mem_1", "mem_2"]
     assert "cake" not in reply
+
+
+@pytest.mark.parametrize(
+    "other", ["Bob knows Ana.", "Ana and Bob like tea.", "Ana is vegan and Bob is not.", "Ana left. Bob stayed."]
+)
+def test_what_is_about_others_too_is_asked_about(other: str) -> None:
+    reply, calls = perform(Forget("Ana"), {"memory_search": entries("Ana likes tea.", other)})
+    assert [call.tool for call in calls] == ["memory_search"]
+    assert reply.endswith(WHICH_ONE)
+
+
+def test_a_claim_takes_only_what_says_it() -> None:
+    known = entries("Ann is vegan and Bob is not.", "Bob is vegan.", "Bob is not vegan.", "Bob isn't vegan.")
+    _, calls = perform(Forget("Bob is vegan", claim=True), {"memory_search": known, "memory_forget": {}})
+    assert [call.arguments.get("id") for call in calls] == [None, "mem_2"]
+
+
+@pytest.mark.parametrize("known", ["Bob is vegan since May.", "Bob isn't vegan.", "Ann is vegan and Bob is not."])
+def test_a_claim_that_nothing_says_alone_is_asked_about(known: str) -> None:
+    reply, calls = perform(Forget("Bob is vegan", claim=True), {"memory_search": entries(known)})
+    assert len(calls) == 1
+    assert reply.endswith(WHICH_ONE)
 
 
 def test_many_memories_are_not_forgotten_at_once_without_asking() -> None:
