@@ -18,7 +18,7 @@ from agent_host.receipts.drafts import DecisionDraft, Draft
 from agent_host.receipts.spool import Spool
 from agent_host.session import Session
 from agent_host.turn import CANCELLED_MESSAGE, TurnResult, run_turn
-from tests.agent_host.test_turn import Room, room
+from tests.agent_host.test_turn import Memory, Room, room
 from tests.fakes.scripted_provider import Line, ScriptedProvider, asks, says
 from tests.fakes.toolbox import FakeToolBox, ToolFailedError
 
@@ -204,6 +204,7 @@ async def test_a_full_disk_in_mid_turn_is_named_and_keeps_the_words(
 async def test_a_day_that_is_spent_pays_for_no_call_at_all(room: Room) -> None:
     spent = Budget(Limits(None, 1, asked_for=True), spent_today_micro_usd=lambda: 2)
     provider = ScriptedProvider(says("never"))
+    room.tools = Memory()  # whose missing server would be told of, were a prompt made
     parts = replace(room.parts(provider), budget=spent)
     result = await run_turn("hello", room.session, "cli", parts, room.events.append)
 
