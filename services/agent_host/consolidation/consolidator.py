@@ -131,10 +131,9 @@ async def _not_restated(facts: tuple[Proposed, ...], read: Sequence[str], option
     """Drops facts that only repeat what was read; by code, under its own spec."""
     if not facts or not read:
         return facts
-    told: list[JsonValue] = [{"number": number, "content": fact.content} for number, fact in enumerate(facts, start=1)]
     by_code = replace(options, provider=None, code=restated)
     spec = shipped_spec("restates", CODE_IDENTITY)
-    decision = await run_constrained_ai(spec, {"facts": told, "read": list(read)}, by_code)
+    decision = await run_constrained_ai(spec, {"facts": _numbered(facts), "read": list(read)}, by_code)
     return without(facts, decision.output)
 
 
@@ -142,13 +141,16 @@ async def _worth_keeping(facts: tuple[Proposed, ...], options: CallOptions, prov
     """Drops facts that the keep gate calls needless; when it fails, it drops none."""
     if not facts:
         return facts
-    told: list[JsonValue] = [
+    spec = shipped_spec("keep-gate", provider.identity)
+    decision = await run_constrained_ai(spec, {"facts": _numbered(facts)}, replace(options, kind="gate"))
+    return without(facts, decision.output)
+
+
+def _numbered(facts: tuple[Proposed, ...]) -> list[JsonValue]:
+    return [
         {"number": number, "subject": fact.subject, "content": fact.content}
         for number, fact in enumerate(facts, start=1)
     ]
-    spec = shipped_spec("keep-gate", provider.identity)
-    decision = await run_constrained_ai(spec, {"facts": told}, replace(options, kind="gate"))
-    return without(facts, decision.output)
 
 
 def _kept(memory: Proposed, key: str, sent: dict[str, str | None], *, reachable: bool) -> KeptFact:

@@ -29,7 +29,7 @@ SHIPPED: Final = (
 )
 """The specs that are YAML files here; `restates` is answered by code (`constrained.restating`)."""
 
-CODE_IDENTITY: Final = Identity("offline", "restates-rules", "1")
+CODE_IDENTITY: Final = Identity("offline", "restates-rules", "2")
 
 
 @lru_cache(maxsize=64)
