@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agent_host.providers.offline.conversation import PastTurn
 from agent_host.providers.offline.patterns import pattern
 from agent_host.providers.offline.times.pieces import find_time_words
+from agent_host.providers.offline.times.zones import WHOSE_CLOCK
 from agent_host.providers.offline.wording import VERBS, tidy
 
 WHAT_TO_REMEMBER = "What should I remember?"
@@ -19,7 +20,7 @@ WHAT_TO_WRITE = "What should the message say?"
 WHICH_ONE = "Which one? Say its number, “all of them”, or “none”."
 SHALL_I_REMEMBER = "Shall I remember that?"
 SHALL_I_BOOK = "Shall I book that?"
-_WHEN = ("When should it be?", "At what time on")
+_WHEN = ("When should it be?", "At what time on", WHOSE_CLOCK)
 _WHICH_DAY = ("Which day did you mean?", "Which day and time did you mean?", "Which day first?")
 _OPENERS = {WHAT_TO_REMEMBER: "Remember that", WHAT_TO_SEARCH: "Search the web for"}
 _WHOLE_LINES = (
@@ -50,6 +51,7 @@ _SENTENCE = pattern(
     r"(?:i|you|he|she|it|they|we|that|this|these|those|what|who|when|where|why|how|which|do|does|did|is|are|was|were|"
     r"can|could|should|would|will|don.?t|not?|actually)\b"
 )
+_HERE = pattern("(?:on |in )?(?:here|mine|ours|my (?:time|clock|own)|our (?:time|clock)|local(?: time)?)")
 _LONGEST_NAME = 12  # words
 _LONGEST_ANSWER = 300
 _LONGEST_POSITION = 2  # digits
@@ -137,6 +139,9 @@ def _completed_time(before: Wish, question: str, answer: str) -> Wish | None:
 
     Nothing but time words and what people put around them is an answer.
     """
+    if question.startswith(WHOSE_CLOCK):
+        own = question.rpartition("“")[2].partition("”")[0]
+        answer = own if _HERE.fullmatch(tidy(answer)) else f"{tidy(answer).removesuffix(' time')} time"
     words = find_time_words(answer)
     words = words if words.found else find_time_words(f"at {tidy(answer)}")  # "9", said to "At what time?"
     if not words.found or _AROUND_TIMES.sub("", words.rest()).strip(" ,.!"):

@@ -175,6 +175,20 @@ def test_words_around_a_time_stay_out_of_the_booking(text: str) -> None:
     assert wish != new(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [
+        ("New York time", "New York time"),
+        ("new york", "new york time"),
+        ("mine", "Berlin time"),
+        ("here", "Berlin time"),
+    ],
+)
+def test_whose_clock_it_is_may_be_said_in_short(text: str, zone: str) -> None:
+    question = "On whose clock is 09:00? Say “New York time” or “Berlin time”."
+    assert answer("book a call at 9 in New York", question, text) == Wish(f"book a call at 9 in New York {zone}")
+
+
 @pytest.mark.parametrize("question", [WHICH_ONE, WHAT_TO_BOOK, "At what time on Friday 4 December?", TO_WHOM])
 def test_a_yes_to_a_question_that_is_no_yes_or_no_has_it_asked_again(question: str) -> None:
     assert answer("Cancel all my meetings", question, "yes") == Wish("Cancel all my meetings")

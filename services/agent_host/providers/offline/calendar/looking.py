@@ -14,6 +14,7 @@ from agent_host.providers.offline.times.durations import DAY, HOUR, Duration
 from agent_host.providers.offline.times.format import show_day, show_days, show_minutes, show_moment
 from agent_host.providers.offline.times.periods import Period, read_moment, read_period
 from agent_host.providers.offline.times.pieces import Part, TimeWords, find_time_words
+from agent_host.providers.offline.times.zones import Zone, whose_clock
 from agent_host.providers.offline.wording import bullets, clip, mirrored
 
 _LIMIT = 50
@@ -95,6 +96,9 @@ class FindFree:
         length = words.first(Duration)
         minutes = length.minutes if length is not None and length.minutes < DAY else _named_length(self.text)
         moment = read_moment(words, scene.now, scene.zone)
+        doubt = whose_clock(words.rest(), moment, scene.zone) if moment is not None and not words.all(Zone) else ""
+        if doubt:
+            return doubt
         if moment is not None:
             return (yield from _free_at(moment, minutes or 2 * _DEFAULT_MINUTES, scene))
         period = read_period(words, scene.now, scene.zone) or coming(scene, _COMING_DAYS)

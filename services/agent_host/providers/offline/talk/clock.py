@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from agent_host.providers.offline.patterns import one_of, pattern
 from agent_host.providers.offline.routine import Request, Routine, Scene
+from agent_host.providers.offline.times.clock import Clock
 from agent_host.providers.offline.times.days import Day, resolve_day
 from agent_host.providers.offline.times.format import show_day
 from agent_host.providers.offline.times.pieces import find_time_words
-from agent_host.providers.offline.times.zones import find_zone
+from agent_host.providers.offline.times.zones import Zone, find_zone
+from agent_host.providers.offline.wording import tidy
 
 _IS = "(?:what(?:.?s| is)|tell me|do you know|give me)(?: me)?"
 _NOW = "(?: (?:right )?now)?"
@@ -35,6 +37,32 @@ _WHICH = pattern(
     " (?P<day>.+?)(?: fall(?: on)?| be)?",
 )
 _UNTIL = pattern("how (?:many days|long)(?: is it| are there| are left)? (?:until|till|to|before) (?P<day>.+)")
+_ELSEWHERE = pattern(
+    r"(?:what time|when) is (?P<when>.+) ",
+    one_of(r"(?:in|at) (?P<place>[^?]+?)(?: time)?", "here", "for (?:me|us)", "(?:in )?(?:my|our) time"),
+)
+
+
+@dataclass(frozen=True)
+class Convert:
+    """Say what a clock time of one place is in another; "" is where the person is."""
+
+    words: str
+    origin: str
+    place: str
+
+    def run(self, scene: Scene) -> Routine:
+        """Answers from the clock; the day named, else today, is the person's."""
+        yield from ()
+        origin, target = (find_zone(name) if name else scene.zone for name in (self.origin, self.place))
+        found = find_time_words(self.words)
+        clock, day = found.first(Clock), found.first(Day)
+        date_there = resolve_day(day, scene.today) if day is not None else scene.today
+        if origin is None or target is None or clock is None or date_there is None:
+            return f"I know no time zone called “{self.place if target is None else self.origin}”."
+        there = datetime.combine(date_there, clock.settle(None), tzinfo=origin)
+        here = there.astimezone(target)
+        return f"{there:%H:%M} ({origin.key}) is {here:%H:%M} on {show_day(here.date(), scene.today)} ({target.key})."
 
 
 @dataclass(frozen=True)
@@ -97,12 +125,25 @@ def _only_day(words: str) -> bool:
     return found.first(Day) is not None and not found.rest().strip(" ,.")
 
 
+def _conversion(when: str, place: str) -> Request | None:
+    """Returns what "3pm Berlin" in another place asks for; None when more than a time and a place is named."""
+    words = find_time_words(when)
+    named, rest = words.first(Zone), tidy(words.rest()).removeprefix("in ").removesuffix(" time")
+    if words.first(Clock) is None or (rest and find_zone(rest) is None):
+        return None
+    return Convert(when, named.key if named is not None else rest, place)
+
+
 def clock_question(text: str) -> Request | None:
     """Reads questions about the date and the time."""
     plain = text.rstrip(" ?.!")
     time = _TIME.fullmatch(plain)
     if time is not None:
         return TellTime((time["place"] or "").strip())
+    elsewhere = _ELSEWHERE.fullmatch(plain)
+    converted = _conversion(elsewhere["when"], elsewhere["place"] or "") if elsewhere is not None else None
+    if converted is not None:
+        return converted
     if _TODAY.fullmatch(plain):
         return TellDay()
     until = _UNTIL.fullmatch(plain)

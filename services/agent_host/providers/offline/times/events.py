@@ -13,7 +13,7 @@ from agent_host.providers.offline.times.durations import DAY, Duration, Offset
 from agent_host.providers.offline.times.format import show_day, show_moment
 from agent_host.providers.offline.times.pieces import AllDay, Part, TimeWords, Until
 from agent_host.providers.offline.times.recurrence import Count, Recurrence
-from agent_host.providers.offline.times.zones import Zone
+from agent_host.providers.offline.times.zones import Zone, whose_clock
 
 _NIGHT_ENDS = 5
 _DOUBTFUL_HOURS = range(5, 9)  # "at 5" may be either half of the day; "at 10" or "at 2" is taken as it sounds
@@ -52,6 +52,15 @@ class Unclear:
     """The times cannot be told; `question` is what to ask."""
 
     question: str
+
+
+@dataclass(frozen=True)
+class _Present:
+    """Now: the clock where the event's clock is, without its zone, and the day it is where the person is."""
+
+    here: datetime
+    today: date
+    zone: ZoneInfo
 
 
 def _half_hint(words: TimeWords, hour: int) -> Half | None:
@@ -134,16 +143,16 @@ def _no_clock(words: TimeWords, day: date, today: date) -> Unclear:
     return Unclear(f"At what time on {show_day(first.date(), today)}{f' in the {part.name}' if part else ''}?")
 
 
-def _timed(words: TimeWords, day: date, named: bool, now: datetime, zone: ZoneInfo) -> EventTimes | Unclear:
+def _timed(words: TimeWords, day: date, named: bool, present: _Present) -> EventTimes | Unclear:
     said = _clock(words)
     if said is None:
-        return _no_clock(words, day, now.date())
+        return _no_clock(words, day, present.today)
     first = said.start if isinstance(said, ClockRange) else said
     at, assumed = _settle(words, first)
     start = datetime.combine(day, at)
-    here = now.replace(tzinfo=None)
+    here, today = present.here, present.today
     weekday = next((each for each in words.all(Day) if each.weekday == day.weekday() and not each.week), None)
-    if weekday is not None and day == now.date():
+    if weekday is not None and day == today:
         start, noted = _this_or_next_week(start, here, weekday)
         assumed = (*assumed, *noted)
     elif start < here and not named:
@@ -162,7 +171,7 @@ def _timed(words: TimeWords, day: date, named: bool, now: datetime, zone: ZoneIn
         length = words.first(Duration)
         end = start + timedelta(minutes=length.minutes) if length is not None and length.minutes < DAY else None
     return EventTimes(
-        start, end, all_day=False, zone=zone, rule=None, assumed=(*assumed, *_week_note(words, day, now.date()))
+        start, end, all_day=False, zone=present.zone, rule=None, assumed=(*assumed, *_week_note(words, day, today))
     )
 
 
@@ -173,12 +182,12 @@ def _whole_day(words: TimeWords, day: date, zone: ZoneInfo) -> EventTimes:
     return EventTimes(start, start + timedelta(days=days), all_day=True, zone=zone, rule=None, assumed=())
 
 
-def _repeated(words: TimeWords, event: EventTimes, now: datetime) -> EventTimes | Unclear:
+def _repeated(words: TimeWords, event: EventTimes, present: _Present) -> EventTimes | Unclear:
     """Moves an event to its first repetition and writes its rule."""
     repeat = words.first(Recurrence)
     if repeat is None:
         return event
-    earliest = max(event.start, now.replace(tzinfo=None)) if not event.all_day else event.start
+    earliest = max(event.start, present.here) if not event.all_day else event.start
     first = repeat.first(event.start, earliest)
     if first is None:
         return Unclear("I can't tell when that would first take place. Which day should it start?")
@@ -186,7 +195,7 @@ def _repeated(words: TimeWords, event: EventTimes, now: datetime) -> EventTimes 
     length, count = words.first(Duration), words.first(Count)
     last: datetime | None = None
     if until is not None:
-        day = resolve_day(until.day, now.date())
+        day = resolve_day(until.day, present.today)
         last = datetime.combine(day, time(23, 59, 59)) if day is not None else None
     elif length is not None and length.minutes >= DAY and not event.all_day:
         last = first + timedelta(minutes=length.minutes) - timedelta(seconds=1)
@@ -196,16 +205,16 @@ def _repeated(words: TimeWords, event: EventTimes, now: datetime) -> EventTimes 
     return replace(event, start=first, end=end, rule=rule)
 
 
-def _one(words: TimeWords, day: date, named: bool, now: datetime, zone: ZoneInfo) -> EventTimes | Unclear:
+def _one(words: TimeWords, day: date, named: bool, present: _Present) -> EventTimes | Unclear:
     whole = words.first(AllDay) is not None or (_clock(words) is None and bool(_WHOLE_DAY.search(words.text)))
-    event = _whole_day(words, day, zone) if whole else _timed(words, day, named, now, zone)
+    event = _whole_day(words, day, present.zone) if whole else _timed(words, day, named, present)
     if isinstance(event, Unclear):
         return event
-    past = event.start.date() < now.date() if event.all_day else event.start < now.replace(tzinfo=None)
+    past = event.start.date() < present.today if event.all_day else event.start < present.here
     if past and words.first(Recurrence) is None:
-        shown = show_day(event.start.date(), now.date()) if whole else show_moment(event.start, now.date())
+        shown = show_day(event.start.date(), present.today) if whole else show_moment(event.start, present.today)
         return _past(shown)
-    return _repeated(words, event, now)
+    return _repeated(words, event, present)
 
 
 def _several_days(words: TimeWords, span: DayRange, zone: ZoneInfo, today: date) -> tuple[EventTimes, ...] | Unclear:
@@ -224,31 +233,35 @@ def _several_days(words: TimeWords, span: DayRange, zone: ZoneInfo, today: date)
 def read_event(words: TimeWords, now: datetime, zone: ZoneInfo) -> tuple[EventTimes, ...] | Unclear:
     """Works out the times of a booking; several days named in a list give one event each.
 
-    `now` is aware. The zone is the one named in the sentence, else `zone`.
+    `now` is aware, `zone` the person's. A day is a day of theirs, a clock time one of the zone named, else of theirs.
     """
     named_zone = words.first(Zone)
     used = ZoneInfo(named_zone.key) if named_zone is not None else zone
-    here = now.astimezone(used)
+    present = _Present(now.astimezone(used).replace(tzinfo=None), now.astimezone(zone).date(), used)
     offset = words.first(Offset)
     if offset is not None and not words.all(Day):
-        start = (here + timedelta(minutes=offset.minutes)).replace(tzinfo=None, second=0, microsecond=0)
+        start = (present.here + timedelta(minutes=offset.minutes)).replace(second=0, microsecond=0)
         length = words.first(Duration)
         end = start + timedelta(minutes=length.minutes) if length is not None else None
         return (EventTimes(start, end, all_day=False, zone=used, rule=None, assumed=()),)
     span = words.first(DayRange)
     if span is not None:
-        return _several_days(words, span, used, here.date())
-    days = _days(words, here.date())
+        return _several_days(words, span, used, present.today)
+    days = _days(words, present.today)
     if isinstance(days, Unclear):
         return days
     part = words.first(Part)
     undated = not days and words.first(Recurrence) is None and not (part is not None and part.today)
     if undated and _clock(words) is None:
         return Unclear("When should it be? Tell me a day and a time, such as “Friday at 9am”.")
-    events: list[EventTimes] = []
-    for day in sorted(set(days)) or (here.date(),):
-        event = _one(words, day, not undated, here, used)
-        if isinstance(event, Unclear):
-            return event
-        events.append(event)
-    return tuple(events)
+    events = [_one(words, day, not undated, present) for day in sorted(set(days)) or (present.here.date(),)]
+    unclear = next((event for event in events if isinstance(event, Unclear)), None)
+    told = tuple(event for event in events if not isinstance(event, Unclear))
+    return unclear or _doubt(words, told[0], zone) or told
+
+
+def _doubt(words: TimeWords, event: EventTimes, zone: ZoneInfo) -> Unclear | None:
+    """Asks whose clock is meant when a place stands beside the time and no zone is named."""
+    plain = event.all_day or words.first(Zone) is not None
+    question = "" if plain else whose_clock(words.rest(), event.start, zone)
+    return Unclear(question) if question else None

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from agent_host.providers.offline.times.clock import NOON, Clock, ClockRange, Half
 from agent_host.providers.offline.times.days import Day, DayRange, resolve_day, resolve_range
 from agent_host.providers.offline.times.pieces import Part, PartName, Span, TimeWords
+from agent_host.providers.offline.times.zones import Zone
 
 _HOURS: dict[PartName, tuple[int, int]] = {
     "morning": (6, 12),
@@ -64,10 +65,17 @@ def _within(day: date, part: Part, zone: ZoneInfo) -> Period:
     return Period(start.replace(hour=first), end, whole_days=False)
 
 
-def _at(day: date, said: ClockRange, zone: ZoneInfo) -> Period:
-    start = datetime.combine(day, said.start.settle(None), tzinfo=zone)
-    end = datetime.combine(day, said.end.settle("pm" if start.hour >= NOON else None), tzinfo=zone)
-    return Period(start, end if end > start else end + timedelta(days=1), whole_days=False)
+def _at(day: date, said: ClockRange, used: ZoneInfo, zone: ZoneInfo) -> Period:
+    start = datetime.combine(day, said.start.settle(None), tzinfo=used)
+    end = datetime.combine(day, said.end.settle("pm" if start.hour >= NOON else None), tzinfo=used)
+    end = end if end > start else end + timedelta(days=1)
+    return Period(start.astimezone(zone), end.astimezone(zone), whole_days=False)
+
+
+def _zone_of(words: TimeWords, zone: ZoneInfo) -> ZoneInfo:
+    """Returns the zone whose clock the sentence names, else the person's."""
+    named = words.first(Zone)
+    return ZoneInfo(named.key) if named is not None else zone
 
 
 def _named_days(words: TimeWords, today: date) -> tuple[date, date] | None:
@@ -97,7 +105,7 @@ def read_period(words: TimeWords, now: datetime, zone: ZoneInfo) -> Period | Non
     if days is None:
         return None
     if said is not None:
-        return _at(days[0], said, zone)
+        return _at(days[0], said, _zone_of(words, zone), zone)
     if part is None and "tonight" in words.text.casefold():
         part = Part("evening", today=True)
     if part is not None:
@@ -106,7 +114,10 @@ def read_period(words: TimeWords, now: datetime, zone: ZoneInfo) -> Period | Non
 
 
 def read_moment(words: TimeWords, now: datetime, zone: ZoneInfo) -> datetime | None:
-    """Returns the one moment a sentence names ("tomorrow at 3pm"), or None."""
+    """Returns the one moment a sentence names ("tomorrow at 3pm"), in the person's zone, or None.
+
+    The day is the person's; the clock is of the zone named, if one is.
+    """
     clock = words.first(Clock)
     if clock is None:
         return None
@@ -115,4 +126,5 @@ def read_moment(words: TimeWords, now: datetime, zone: ZoneInfo) -> datetime | N
     day = resolve_day(named, here.date()) if named is not None else here.date()
     part = words.first(Part)
     hint: Half | None = None if part is None else "am" if part.name == "morning" else "pm"
-    return datetime.combine(day, clock.settle(hint), tzinfo=zone) if day is not None else None
+    there = datetime.combine(day, clock.settle(hint), tzinfo=_zone_of(words, zone)) if day is not None else None
+    return there.astimezone(zone) if there is not None else None

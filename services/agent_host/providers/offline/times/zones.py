@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from agent_host.providers.offline.times.tokens import Match, Token, word_at
 
+WHOSE_CLOCK = "On whose clock is"
 _LONGEST_NAME = 3
+_IN_PLACE = re.compile(r"\bin ([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,2})", re.IGNORECASE)
 _ABBREVIATIONS = {
     "UTC": "UTC", "GMT": "UTC", "BST": "Europe/London", "WET": "Europe/Lisbon", "CET": "Europe/Paris",
     "CEST": "Europe/Paris", "EET": "Europe/Athens", "EST": "America/New_York", "EDT": "America/New_York",
@@ -55,6 +59,24 @@ def find_zone(place: str) -> ZoneInfo | None:
         return None
 
 
+def whose_clock(text: str, moment: datetime, zone: ZoneInfo) -> str:
+    """Returns what to ask when "in New York" may say whose clock a time is of, or "".
+
+    `text` holds no time words, `moment` is the naive time, `zone` the person's.
+    """
+    for match in _IN_PLACE.finditer(text):
+        words = match[1].split()
+        for length in range(len(words), 0, -1):
+            place = " ".join(words[:length])
+            there = find_zone(place)
+            if there is not None:
+                same = moment.replace(tzinfo=there).utcoffset() == moment.replace(tzinfo=zone).utcoffset()
+                here = zone.key.rpartition("/")[2].replace("_", " ")
+                where = " ".join(word[:1].upper() + word[1:] for word in place.split())
+                return "" if same else f"{WHOSE_CLOCK} {moment:%H:%M}? Say “{where} time” or “{here} time”."
+    return ""
+
+
 def _iana(tokens: Sequence[Token], index: int) -> Match[Zone]:
     """Reads a key as IANA writes it, such as "America/New_York"."""
     end = index + 1
@@ -66,8 +88,8 @@ def _iana(tokens: Sequence[Token], index: int) -> Match[Zone]:
 
 
 def read_zone(tokens: Sequence[Token], index: int) -> Match[Zone]:
-    """Reads an abbreviation in capitals, an IANA key, or up to three capitalised words before "time"."""
-    if index >= len(tokens) or not tokens[index].raw[0].isupper():
+    """Reads an abbreviation in capitals, an IANA key, or up to three words before "time"."""
+    if index >= len(tokens):
         return None
     key = _ABBREVIATIONS.get(tokens[index].raw)
     if key is not None:

@@ -168,12 +168,12 @@ def test_several_days_in_a_list_are_several_events_in_order() -> None:
     assert [f"{event.start:%d %H}" for event in events] == ["02 07", "04 07", "07 07"]
 
 
-def test_a_zone_that_is_named_is_used_for_the_clock_and_the_day() -> None:
+def test_a_zone_that_is_named_is_used_for_the_clock_and_the_day_is_the_person_s() -> None:
     (event,) = read("at 3pm New York time on Friday")
     assert (event.zone.key, event.start.hour) == ("America/New_York", 15)
     late = datetime(2026, 12, 2, 3, tzinfo=ZONE)  # still Tuesday evening in New York
     (event,) = read("tomorrow at 9am New York time", late)
-    assert f"{event.start:%Y-%m-%d}" == "2026-12-02"
+    assert f"{event.start:%Y-%m-%d}" == "2026-12-03"
 
 
 @pytest.mark.parametrize(
@@ -229,3 +229,42 @@ def test_what_cannot_be_told_is_asked(phrase: str, asked: str) -> None:
 def test_an_hour_that_a_clock_change_skips_stays_as_it_was_said() -> None:
     (event,) = read("on 28 March 2027 at 2:30 am")
     assert f"{event.start:%Y-%m-%d %H:%M}" == "2027-03-28 02:30"
+
+
+EARLY = datetime(2026, 12, 1, 2, 7, tzinfo=ZONE)  # still Monday in New York
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("tomorrow 9am EST", "2026-12-02 09:00"),
+        ("tomorrow at 23:30 PST", "2026-12-02 23:30"),
+        ("today at 9am EST", "2026-12-01 09:00"),
+        ("Tuesday at 9am EST", "2026-12-01 09:00"),
+        ("Monday at 9 EST", "2026-12-07 09:00"),
+        ("at 9am EST", "2026-12-01 09:00"),
+        ("at 10pm EST", "2026-11-30 22:00"),
+    ],
+)
+def test_the_day_is_the_person_s_and_the_clock_the_zone_s(text: str, start: str) -> None:
+    (event,) = read(text, EARLY)
+    assert f"{event.start:%Y-%m-%d %H:%M}" == start
+
+
+@pytest.mark.parametrize("text", ["call at 9 in New York tomorrow", "a walk tomorrow at 9 in new york with Ann"])
+def test_a_place_with_another_clock_is_asked_about(text: str) -> None:
+    found = read_event(find_time_words(text), NOW, ZONE)
+    assert found == Unclear("On whose clock is 09:00? Say “New York time” or “Berlin time”.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dinner in Paris on Friday at 8pm",
+        "a walk in the park on Friday at 9",
+        "call in New York on Friday at 9 Berlin time",
+        "trip in Tokyo all day on Friday",
+    ],
+)
+def test_a_place_with_the_same_clock_or_a_zone_beside_it_is_not(text: str) -> None:
+    assert read(text)

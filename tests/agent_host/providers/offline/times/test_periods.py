@@ -67,9 +67,17 @@ def test_a_day_that_a_clock_change_makes_longer_has_its_own_midnights() -> None:
         ("tomorrow at 3pm", "12-02 15:00"),
         ("at 5", "12-01 17:00"),
         ("Friday morning at 9", "12-04 09:00"),
+        ("tomorrow at 9am EST", "12-02 15:00"),
+        ("at 9am Tokyo time tomorrow", "12-02 01:00"),
         ("Friday", None),
     ],
 )
 def test_words_name_a_moment(words: str, moment: str | None) -> None:
     found = read_moment(find_time_words(words), NOW, ZONE)
     assert (f"{found:%m-%d %H:%M}" if found else None) == moment
+
+
+def test_a_range_of_another_zone_is_shown_in_the_person_s() -> None:
+    period = read_period(find_time_words("tomorrow from 9 to 11 EST"), NOW, ZONE)
+    assert period is not None
+    assert (f"{period.start:%d %H:%M}", f"{period.end:%d %H:%M}") == ("02 15:00", "02 17:00")

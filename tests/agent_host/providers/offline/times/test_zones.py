@@ -37,6 +37,7 @@ def test_what_is_no_place_has_none(place: str) -> None:
         ("PST time", "America/Los_Angeles"),
         ("America/New_York", "America/New_York"),
         ("Tokyo time", "Asia/Tokyo"),
+        ("new york time", "America/New_York"),
     ],
 )
 def test_a_zone_in_a_sentence_is_read(text: str, key: str) -> None:
