@@ -344,3 +344,22 @@ async def test_another_model_of_the_provider_answers_from_the_next_message_on(pe
         leave(screen)
 
     await at_terminal(person, (Answer("hi"),), use)
+
+
+def test_what_was_typed_before_a_question_waits_and_does_not_answer_it(person: Person) -> None:
+    person.without_tools("calendar")
+    told = json.loads((person.home / "mcp.json").read_text())
+    told["mcpServers"]["calendar"] = {"permissions": "ask"}
+    (person.home / "mcp.json").write_text(json.dumps(told))
+    environ = {**person.environ, "TERM": "xterm-256color"}
+    with terminal([BIN / "agent-host", "chat"], environ, person.folder) as screen:
+        screen.see_prompt()
+        screen.type("Schedule dentist tomorrow at 10:00\ralways\rhalf")
+        screen.see("n(o) or always >")
+        screen.enter("n")
+        screen.see("the person said no")
+        screen.see("you > always")
+        screen.wait(lambda: screen.cursor_row == "you > half", "the rest of what was typed")
+        screen.type("\x03")
+        leave(screen)
+    assert not (person.home / "host/permissions.json").exists()

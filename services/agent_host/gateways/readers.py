@@ -6,6 +6,8 @@ import asyncio
 import concurrent.futures
 import os
 import threading
+import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TextIO
 
@@ -40,16 +42,24 @@ class PipeReader:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(maxsize=64)
+        self._lines: asyncio.Queue[tuple[bytes | None, float]] = asyncio.Queue(maxsize=64)
+        self._chunk_at_s = 0.0
         self._started = False
+        self._has_ended = False
+        self.came_at_s = 0.0
+        """When the line that `read` returned last came in, by the monotonic clock."""
 
-    async def read(self) -> str | bytes | None:
+    async def read(self) -> bytes | None:
         """Returns the next line; only the first part of one that is too long, which is refused for its length."""
+        if self._has_ended:
+            return None
         if not self._started:
             self._started = True
             loop = asyncio.get_running_loop()
             threading.Thread(target=self._pump, args=(loop,), name="stdin", daemon=True).start()
-        return await self._lines.get()
+        line, self.came_at_s = await self._lines.get()
+        self._has_ended = line is None
+        return line
 
     def _pump(self, loop: asyncio.AbstractEventLoop) -> None:
         for line in lines(self._chunks()):
@@ -59,11 +69,12 @@ class PipeReader:
 
     def _chunks(self) -> Iterator[bytes]:
         while chunk := os.read(self._descriptor, _CHUNK_BYTES):
+            self._chunk_at_s = time.monotonic()
             yield chunk
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop, line: bytes | None) -> bool:
         try:
-            asyncio.run_coroutine_threadsafe(self._lines.put(line), loop).result()
+            asyncio.run_coroutine_threadsafe(self._lines.put((line, self._chunk_at_s)), loop).result()
         except (RuntimeError, concurrent.futures.CancelledError):
             return False  # the loop is closed: the conversation is over
         return True
@@ -85,18 +96,25 @@ def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 class PromptedLines:
     """A person at a terminal that can do no more than lines: a prompt, and what the terminal itself edits."""
 
-    def __init__(self, prompt: str, stream: TextIO, lines: Reader) -> None:
+    def __init__(self, prompt: str, stream: TextIO, lines: PipeReader) -> None:
         self._prompt = prompt
         self._stream = stream
         self._lines = lines
+        self._early: deque[bytes] = deque()
 
     async def read(self) -> str | bytes | None:
         """Returns the next line; None for Ctrl-D. Ctrl-C is a signal here."""
-        self._stream.write(self._prompt)
-        self._stream.flush()
-        return await self._lines.read()
+        self._show(self._prompt)
+        return self._early.popleft() if self._early else await self._lines.read()
 
     async def answer(self, prompt: str) -> str | None:
-        """Asks for one line; None for Ctrl-D."""
-        told = await PromptedLines(prompt, self._stream, self._lines).read()
-        return told.decode(errors="replace") if isinstance(told, bytes) else told
+        """Asks for one line; None for Ctrl-D. What came before the question answers nothing: it is the next message."""
+        self._show(prompt)
+        asked_at_s = time.monotonic()
+        while (told := await self._lines.read()) is not None and self._lines.came_at_s < asked_at_s:
+            self._early.append(told)
+        return None if told is None else told.decode(errors="replace")
+
+    def _show(self, prompt: str) -> None:
+        self._stream.write(prompt)
+        self._stream.flush()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
+from collections.abc import Callable
 
 import pytest
 
 from agent_host.gateways.message import MESSAGE_LIMIT
-from agent_host.gateways.readers import PipeReader, lines
+from agent_host.gateways.readers import PipeReader, PromptedLines, lines
 
 
 async def test_a_pipe_gives_one_message_a_line_and_then_the_end() -> None:
@@ -36,6 +38,22 @@ async def test_a_line_beyond_every_limit_is_one_message_and_does_not_spill_into_
         await feeder
 
 
+async def test_what_came_before_a_question_does_not_answer_it_and_is_the_next_message() -> None:
+    read_end, write_end = os.pipe()
+    with os.fdopen(read_end, "rb"), os.fdopen(write_end, "wb", buffering=0) as feed:
+        shown = _Shown({"yes? ": lambda: feed.write(b"no\n")})
+        reader = PromptedLines("you > ", shown, PipeReader(read_end))
+        feed.write(b"Book it\nyes\nand then\n")
+
+        assert await reader.read() == b"Book it"
+        assert await reader.answer("yes? ") == "no"
+        assert [await reader.read(), await reader.read()] == [b"yes", b"and then"]
+        feed.close()
+        assert await reader.answer("sure? ") is None
+        assert await reader.read() is None  # the end stays the end
+        assert shown.getvalue() == "you > yes? you > you > sure? you > "
+
+
 @pytest.mark.parametrize(
     ("chunks", "expected"),
     [
@@ -53,3 +71,20 @@ def test_lines_are_put_together_from_any_chunks(chunks: list[bytes], expected: l
 def _feed(descriptor: int, data: bytes) -> None:
     with os.fdopen(descriptor, "wb") as feed:
         feed.write(data)
+
+
+class _Shown(io.StringIO):
+    """A screen before which a person sits who answers some prompts as soon as they stand there."""
+
+    def __init__(self, answers: dict[str, Callable[[], object]]) -> None:
+        super().__init__()
+        self._answers = answers
+        self._prompt = ""
+
+    def write(self, text: str) -> int:
+        self._prompt = text
+        return super().write(text)
+
+    def flush(self) -> None:
+        if self._prompt in self._answers:
+            asyncio.get_running_loop().call_soon(self._answers[self._prompt])

@@ -11,7 +11,8 @@ from agent_host.gateways.terminal.history import HistoryFile
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
-    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 
 _CONTINUED: Final = "    > "
 _MENU_ROWS: Final = 6
@@ -68,14 +69,32 @@ class PromptReader:
 
 
 async def read_answer(prompt: str) -> str | None:
-    """Asks a person at a terminal for one line; None for Ctrl-C and Ctrl-D. Answers are not kept in the history."""
+    """Asks a person at a terminal for one line; None for Ctrl-C and Ctrl-D. Answers are not kept in the history.
+
+    What was typed before the question stood there answers nothing: it stands at the next prompt for a message.
+    """
     from prompt_toolkit import PromptSession
+    from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 
     session: PromptSession[str] = PromptSession()
+    early = _typed_so_far(session.input)
     try:
         return await session.prompt_async(prompt, handle_sigint=False)
     except (EOFError, KeyboardInterrupt):
         return None
+    finally:
+        store_typeahead(session.input, [*early, *get_typeahead(session.input)])
+
+
+def _typed_so_far(keyboard: Input) -> list[KeyPress]:
+    """Takes all keys that were pressed and that no prompt has seen."""
+    from prompt_toolkit.input.typeahead import get_typeahead
+
+    keys = get_typeahead(keyboard)
+    with keyboard.raw_mode():  # a terminal gives out an unfinished line only then
+        while read := keyboard.read_keys():
+            keys += read
+    return [*keys, *keyboard.flush_keys()]
 
 
 def _keys() -> KeyBindings:

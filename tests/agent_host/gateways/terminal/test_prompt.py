@@ -48,8 +48,24 @@ async def test_ctrl_c_at_an_empty_prompt_and_ctrl_d_end_it() -> None:
             await reader.read()
         keys.send_text("\x04")
         assert await reader.read() is None
-        keys.send_text("\x03")
-        assert await read_answer("yes? ") is None
+
+
+@pytest.mark.parametrize(("typed", "answer"), [("y\r", "y"), ("\r", ""), ("\x03", None), ("\x04", None)])
+async def test_a_question_takes_what_is_typed_once_it_stands_there(typed: str, answer: str | None) -> None:
+    with keyboard() as keys:
+        asyncio.get_running_loop().call_soon(keys.send_text, typed)
+
+        assert await read_answer("yes? ") == answer
+
+
+async def test_what_was_typed_before_a_question_does_not_answer_it_and_is_the_next_message() -> None:
+    with keyboard() as keys:
+        keys.send_text("yes\ral")
+        asyncio.get_running_loop().call_soon(keys.send_text, "no\rways\r")
+
+        assert await read_answer("yes? ") == "no"
+        reader = PromptReader("you > ", lambda: None)
+        assert [await reader.read(), await reader.read()] == ["yes", "always"]
 
 
 async def test_what_takes_time_begins_once_and_behind_the_first_prompt() -> None:
