@@ -88,9 +88,9 @@ def start(told: Mapping[str, str], service: str) -> Export | None:
     """
     if not is_asked_for(told):
         return None
+    os.environ.update({name: value for name, value in told.items() if name.startswith(_OTEL)})
     for name in [name for name, value in os.environ.items() if name.startswith(_OTEL) and not value]:
         del os.environ[name]  # empty is not set, which not every part of the SDK knows
-    os.environ.update({name: value for name, value in told.items() if name.startswith(_OTEL)})
     os.environ.setdefault("OTEL_BSP_SCHEDULE_DELAY", _EVERY_MS)
     try:
         return _export(told, service)
@@ -112,21 +112,21 @@ def _export(told: Mapping[str, str], service: str) -> Export:
     from service_telemetry.outgoing import Outgoing, Said
 
     said = Said()
-    exporter = _exporter(_first(_PROTOCOLS, told) or _HTTP)
-    if said.words:  # up to a colon, as a value that cannot be read may be a secret
-        _logger.warning("An OTEL_ variable is not used as it stands: %s.", said.words.partition(":")[0])
-        said.words = ""
+    exporter = _exporter(_first(_PROTOCOLS, told) or _HTTP, _first(_ENDPOINTS, told))
     named = {} if "OTEL_SERVICE_NAME" in os.environ else {"service.name": service}
     about = {"service.namespace": _PRODUCT, "service.version": version(_PRODUCT), **named}
     outgoing = Outgoing(exporter, _shown(_first(_ENDPOINTS, told)), said)
     provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(outgoing))
+    if said.words:  # by any part of the SDK; up to a colon, as a value that cannot be read may be a secret
+        _logger.warning("An OTEL_ variable is not used as it stands: %s.", said.words.partition(":")[0].rstrip("."))
+        said.words = ""
     trace.set_tracer_provider(provider)
     return Export(provider, outgoing)
 
 
-def _exporter(protocol: str) -> "SpanExporter":
-    """Return the exporter of a protocol.
+def _exporter(protocol: str, endpoint: str) -> "SpanExporter":
+    """Return the exporter of a protocol, which takes the endpoint from the environment.
 
     Raises:
         ImportError: It is not installed.
@@ -138,6 +138,8 @@ def _exporter(protocol: str) -> "SpanExporter":
         return GrpcExporter()
     if protocol != _HTTP:
         raise ValueError(f"OTEL_EXPORTER_OTLP_PROTOCOL must be {_HTTP} or grpc")
+    if not endpoint.lower().startswith(("http://", "https://")):
+        raise ValueError("OTEL_EXPORTER_OTLP_ENDPOINT must begin with http:// or https://")
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
 
     return HttpExporter()

@@ -166,6 +166,34 @@ def test_a_header_that_cannot_be_read_is_told_of_without_its_value() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "told", "words"),
+    [
+        ("OTEL_TRACES_SAMPLER", "sometimes", "Couldn't recognize sampler sometimes"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "shop", "Invalid key value resource attribute pair shop"),
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "zip", "Unsupported compression type"),
+    ],
+)
+def test_a_variable_that_any_part_of_the_sdk_passes_over_is_told_of(name: str, told: str, words: str) -> None:
+    with over_http() as receiver:
+        done = work(receiver.endpoint, 1, **{name: told})
+
+        assert [span.name for span in receiver.spans] == ["work"]
+    assert done.stderr == f"An OTEL_ variable is not used as it stands: {words}.\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("endpoint", ["127.0.0.1:4318", "localhost", "grpc://127.0.0.1:4317"])
+def test_an_endpoint_without_its_scheme_is_told_of_in_words_that_help(endpoint: str) -> None:
+    done = work(endpoint)
+
+    assert done.stderr == (
+        "Spans are not exported: OTEL_EXPORTER_OTLP_ENDPOINT must begin with http:// or https://; correct the OTEL_ "
+        "variables.\n"
+    )
+
+
+@pytest.mark.slow
 def test_a_protocol_that_there_is_not_is_named() -> None:
     done = work("http://127.0.0.1:9", OTEL_EXPORTER_OTLP_PROTOCOL="http/json")
 
