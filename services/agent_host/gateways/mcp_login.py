@@ -43,7 +43,9 @@ async def login(
 
     made = await log_in(config, logins_of(settings.home.folder("host")), show, timeout_s=timeout_s)
     if made is None:
-        _say(f"{name} asks for no login; it can be used as it is.")
+        is_told_to = config.oauth is not None and config.oauth.asked_for
+        rest = "take `oauth` out of its entry in mcp.json" if is_told_to else "it can be used as it is"
+        _say(f"{name} asks for no login; {rest}.")
     else:
         _say(f"Logged in to {name}{_at(made.issuer)}. Its tools are there from the next turn on.")
     return 0
@@ -90,6 +92,8 @@ def _remote(settings: Settings, environ: Mapping[str, str], name: str) -> Server
     config = next((one for one in known_servers(settings, environ)[0] if one.name == name), None)
     if config is None:
         raise UsageError(f"There is no server {name[:100]!r}; `agent-host mcp list` names them.")
+    if config.problem is not None:
+        raise UsageError(config.problem)
     if config.url is None:
         raise UsageError(f"The server {name!r} is started by this host and has no login.")
     if config.oauth is None:

@@ -19,6 +19,7 @@ from agent_host.gateways.mcp_login import login, logout
 from agent_host.mcp_clients.home_rules import logins_of
 from agent_host.mcp_clients.oauth.record import Login
 from service_runtime.settings import load_settings
+from tests.agent_host.mcp_clients.servers.lab import LabOverHttp
 from tests.fakes.oauth_server import Browser, OAuthServer
 
 BIN = Path(sys.executable).parent
@@ -130,6 +131,21 @@ async def test_a_server_that_has_no_login_is_refused_in_a_sentence(tmp_path: Pat
         await login(settings, environ, name, open_browser=False, timeout_s=1)
     with pytest.raises(UsageError, match=words):
         await logout(settings, environ, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("told", "rest"), [({}, "it can be used as it is"), ({"oauth": True}, "take `oauth` out of its entry in mcp.json")]
+)
+async def test_a_server_that_asks_for_no_login_is_told_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], told: dict[str, object], rest: str
+) -> None:
+    lab = LabOverHttp().start()
+    environ = _home(tmp_path, {"lab": {"url": lab.url, **told}})
+    settings = load_settings(environ, tmp_path, None)
+    assert await login(settings, environ, "lab", open_browser=False, timeout_s=1) == 0
+    lab.stop()
+    assert capsys.readouterr().out == f"lab asks for no login; {rest}.\n"
 
 
 def test_the_list_says_who_needs_a_login_without_asking_anybody(tmp_path: Path) -> None:

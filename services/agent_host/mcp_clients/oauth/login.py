@@ -54,19 +54,15 @@ async def log_in(config: ServerConfig, folder: LoginFolder, show: Show, *, timeo
     """
     url, told = config.url or "", config.oauth or OAuthSettings()
     before = folder.read(url)
-    try:
-        async with RedirectListener(config.name, told.redirect_port) as listener:
-            person = _Person(config.name, url, listener, show, timeout_s)
-            flow = _Flow(told, person, _scope(told, before))
-            status = await _knock(config, flow)
-    except OSError as error:
-        raise LoginError(
-            f"Port {told.redirect_port} of this computer cannot be listened at ({error.strerror}); free it, or set "
-            f"another `redirect_port` for {config.name}."
-        ) from error
+    async with RedirectListener(config.name, told.redirect_port) as listener:
+        person = _Person(config.name, url, listener, show, timeout_s)
+        flow = _Flow(told, person, _scope(told, before))
+        status = await _knock(config, flow)
     if flow.context.current_tokens is None:
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             raise LoginError(f"{config.name} lets nobody in (HTTP {status}) and offers no login.")
+        if folder.wants_login(url):
+            folder.forget(url)  # it asked for one once
         return None
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         raise LoginError(f"{config.name} gave a login and then refused it (HTTP {status}); ask whoever runs it.")

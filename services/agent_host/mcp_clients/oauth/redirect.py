@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import html
+import os
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import parse_qsl, urlsplit
+
+from agent_host.errors import LoginError
 
 HOST: Final = "127.0.0.1"
 PATH: Final = "/callback"
@@ -39,10 +42,17 @@ class RedirectListener:
         """Begins to listen.
 
         Raises:
-            OSError: the port is taken.
+            LoginError: the port is taken.
         """
         self._heard = asyncio.get_running_loop().create_future()
-        self._server = await asyncio.start_server(self._serve, HOST, self._port, limit=_HEAD_BYTES)
+        try:
+            self._server = await asyncio.start_server(self._serve, HOST, self._port, limit=_HEAD_BYTES)
+        except OSError as error:
+            reason = os.strerror(error.errno).lower() if error.errno else "it cannot be had"
+            raise LoginError(
+                f"Port {self._port} of this computer cannot be listened at ({reason}); free it, or set another "
+                f"`redirect_port` for {self._name}."
+            ) from error
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 

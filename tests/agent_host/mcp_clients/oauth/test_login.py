@@ -15,6 +15,7 @@ from agent_host.errors import LoginError
 from agent_host.mcp_clients.oauth.folder import LoginFolder
 from agent_host.mcp_clients.oauth.login import log_in
 from agent_host.mcp_clients.oauth.logout import log_out
+from agent_host.mcp_clients.oauth.record import Login
 from agent_host.mcp_clients.oauth.redirect import RedirectListener
 from agent_host.mcp_clients.server_config import OAuthSettings, ServerConfig
 from tests.agent_host.mcp_clients.oauth.conftest import LogIn
@@ -118,8 +119,10 @@ async def test_a_server_that_takes_a_token_and_knows_no_login_is_told_from_one_t
 
 async def test_a_server_that_lets_everybody_in_needs_no_login(folder: LoginFolder) -> None:
     lab = LabOverHttp().start()
+    folder.write(Login(lab.url))  # it wanted one once
     assert await log_in(ServerConfig("lab", url=lab.url, oauth=OAuthSettings()), folder, nobody, timeout_s=20) is None
     lab.stop()
+    assert not folder.wants_login(lab.url)
 
 
 async def test_a_login_server_without_pkce_is_not_gone_on_with(folder: LoginFolder, browser: Browser) -> None:
@@ -132,8 +135,18 @@ async def test_a_login_server_without_pkce_is_not_gone_on_with(folder: LoginFold
 
 async def test_a_port_that_is_taken_is_named(shop: ServerConfig, folder: LoginFolder, server: OAuthServer) -> None:
     port = int(urlsplit(server.base).port or 0)
-    with pytest.raises(LoginError, match=rf"Port {port} of this computer cannot be listened at"):
+    with pytest.raises(
+        LoginError, match=rf"Port {port} of this computer cannot be listened at \(address al[a-z ]+\); free it,"
+    ):
         await log_in(replace(shop, oauth=OAuthSettings(redirect_port=port)), folder, nobody, timeout_s=20)
+
+
+async def test_a_screen_that_is_gone_is_not_taken_for_a_port(shop: ServerConfig, folder: LoginFolder) -> None:
+    async def gone(_: str) -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        await log_in(shop, folder, gone, timeout_s=20)
 
 
 async def test_nobody_at_the_address_is_said(folder: LoginFolder) -> None:
