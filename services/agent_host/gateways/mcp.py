@@ -36,7 +36,8 @@ def servers_text(settings: Settings, environ: Mapping[str, str]) -> str:
     rows = [
         (
             config.name,
-            ", ".join(part for part in (_source(config), _state(pin), login_state(config, logins, zone)) if part),
+            config.problem
+            or ", ".join(part for part in (_source(config), _state(pin), login_state(config, logins, zone)) if part),
         )
         for config, pin in _pins(settings, environ)
     ]

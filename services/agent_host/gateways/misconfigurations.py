@@ -18,7 +18,8 @@ from agent_host.budget import limits
 from agent_host.errors import HostError
 from agent_host.gateways.finding import Finding
 from agent_host.gateways.known_settings import misspelt
-from agent_host.mcp_clients.config import read_servers
+from agent_host.mcp_clients.builtin import NAMES
+from agent_host.mcp_clients.config import merged, read_servers
 from agent_host.mcp_clients.server_config import ServerConfig
 from agent_host.settings import HostSettings, host_settings
 from service_runtime.errors import ServiceError
@@ -116,15 +117,18 @@ def _holder(lock: Path) -> str | None:
 
 
 def servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Finds an `mcp.json` that cannot be used and servers whose program is not there."""
+    """Finds an `mcp.json` that cannot be used, servers in it that cannot, and those whose program is not there."""
+    own = (ServerConfig(name, builtin=True) for name in NAMES)
     try:
-        configured = read_servers(host_settings(settings).mcp_config, environ)
+        configured = merged(own, read_servers(host_settings(settings).mcp_config, environ))
     except (HostError, ServiceError) as error:
         if not str(error).startswith("PROMETHEUS_"):  # settings were judged before
             yield Finding("mcp.json", "wrong", str(error))
         return
     for server in configured:
-        if not server.disabled and server.command is not None and not _is_there(server, environ):
+        if server.problem is not None:
+            yield Finding("mcp.json", "wrong", server.problem)
+        elif server.command is not None and not _is_there(server, environ):
             yield Finding(
                 "mcp.json",
                 "wrong",

@@ -27,6 +27,7 @@ _OWN_SECRETS: Final[Mapping[str, str]] = {
     "PROMETHEUS_BRAVE_API_KEY": "search",
     "PROMETHEUS_TAVILY_API_KEY": "search",
 }
+NAMES: Final = tuple(_BUILTIN)
 MODULES: Final = tuple(sorted({module for module, *_ in _BUILTIN.values()}))
 """What a fork server must allow to start."""
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-from agent_host.errors import ConfigurationError
+from agent_host.mcp_clients.config_values import REACHED, EntryValues
 from agent_host.mcp_clients.permissions import EVERY_TOOL, WORDS, Word
 from agent_host.mcp_clients.server_config import OAuthSettings, ServerConfig
 
 _NAME_CHARS: Final = 100
 _OAUTH_MEMBERS: Final = frozenset({"client_id", "client_secret_env", "scope", "redirect_port"})
-_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-@dataclass(frozen=True)
-class EntryReader:
-    """Reads one entry; `environ` is what `token_env` and `${NAME}` are taken from."""
-
-    path: Path
-    name: str
-    entry: Any
-    environ: Mapping[str, str]
+class EntryReader(EntryValues):
+    """Reads one entry."""
 
     def server(self) -> ServerConfig:
         """Returns the entry as a server.
@@ -34,46 +26,49 @@ class EntryReader:
             ConfigurationError: it cannot be used as it stands.
         """
         if not self.name.strip() or len(self.name) > _NAME_CHARS or not self.name.isprintable():
-            raise self._error(f"needs a name of 1 to {_NAME_CHARS} printable characters")
+            raise self.error(f"needs a name of 1 to {_NAME_CHARS} printable characters")
         if not isinstance(self.entry, dict):
-            raise self._error("must be an object with `command` or `url`")
-        if self.entry.get("disabled") is True:
+            raise self.error("must be an object with `command` or `url`")
+        self.check_members()
+        if self.is_off():
             return ServerConfig(self.name, disabled=True)
         if not {"command", "url"} & set(self.entry) and "permissions" in self.entry:
             return ServerConfig(self.name, permissions=self._permissions())  # for the built-in server of this name
         if ("command" in self.entry) == ("url" in self.entry):
-            raise self._error("needs either `command` (a server to start) or `url` (a server that runs), not both")
+            raise self.error("needs one of `command` (a server to start) and `url` (a server that runs)")
+        if "command" in self.entry and (other := next((one for one in sorted(REACHED) if self.entry.get(one)), None)):
+            raise self.error(f"has `{other}`, which a server that is started does not get; see `args` and `env`")
         if self.entry.get("type") == "sse":
-            raise self._error("uses the retired SSE transport; give its streamable HTTP address and remove `type`")
+            raise self.error("uses the retired SSE transport; give its streamable HTTP address and remove `type`")
         made = self._stdio() if "command" in self.entry else self._http()
         return replace(made, permissions=self._permissions(), builtin=self.entry.get("builtin") is True)
 
     def _stdio(self) -> ServerConfig:
         args = self.entry.get("args", [])
         if not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
-            raise self._error("needs `args` as a list of strings")
+            raise self.error("needs `args` as a list of strings")
         return ServerConfig(
             self.name,
-            command=self._string("command"),
-            args=tuple(self._filled("args", arg) for arg in args),
-            env=self._strings("env"),
-            cwd=self._string("cwd") if "cwd" in self.entry else None,
+            command=self.string("command"),
+            args=tuple(self.filled("args", arg) for arg in args),
+            env=self.env(),
+            cwd=self.string("cwd") if "cwd" in self.entry else None,
             startup_timeout_s=self._startup_timeout_s(),
         )
 
     def _http(self) -> ServerConfig:
-        url = self._filled("url", self._string("url"))
+        url = self.filled("url", self.string("url"))
         if not _is_web_address(url):
-            raise self._error("needs `url` as a web address, such as http://127.0.0.1:8931/mcp")
+            raise self.error("needs `url` as a web address, such as http://127.0.0.1:8931/mcp")
         if "@" in urlsplit(url).netloc:
-            raise self._error("holds a name or password in its `url`; use `token_env` or `token_file`")
-        headers = self._strings("headers")
+            raise self.error("holds a name or password in its `url`; use `token_env` or `token_file`")
+        headers = self.headers()
         token, oauth = self._token(), self._oauth()
         if self.entry.get("builtin") is True and oauth is not None and not oauth.asked_for:
             oauth = None  # a server of this product takes a token and knows no login
         if any(name.lower() == "authorization" for name in headers):
             if token is not None or (oauth is not None and oauth.asked_for):
-                raise self._error("names two ways to authenticate; keep one of token, `oauth` and the header")
+                raise self.error("names two ways to authenticate; keep one of token, `oauth` and the header")
             oauth = None
         return ServerConfig(
             self.name,
@@ -87,24 +82,24 @@ class EntryReader:
     def _token(self) -> str | None:
         ways = [key for key in ("token_env", "auth_env", "token_file", "oauth") if key in self.entry]
         if len(ways) > 1:
-            raise self._error(f"names two ways to authenticate; keep one of `{ways[0]}` and `{ways[1]}`")
+            raise self.error(f"names two ways to authenticate; keep one of `{ways[0]}` and `{ways[1]}`")
         match ways:
             case [] | ["oauth"]:
                 return None
             case ["token_file"]:
                 token = self._token_from_file()
             case [key]:
-                token = self._variable(self._string(key), "its token").strip()
+                token = self.variable(self.string(key), "its token").strip()
         if not token or not token.isascii() or not token.isprintable() or " " in token:
-            raise self._error("has a token that is empty or holds characters no token has; write it anew")
+            raise self.error("has a token that is empty or holds characters no token has; write it anew")
         return token
 
     def _token_from_file(self) -> str:
-        file = self.path.parent / Path(self._string("token_file")).expanduser()
+        file = self.path.parent / Path(self.string("token_file")).expanduser()
         try:
             return file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise self._error(f"takes its token from {file}, which cannot be read; create it") from error
+            raise self.error(f"takes its token from {file}, which cannot be read; create it") from error
 
     def _oauth(self) -> OAuthSettings | None:
         """Returns how a person may log in: where nothing is said, as the server wants it; not at all with `false`."""
@@ -113,19 +108,19 @@ class EntryReader:
             return None
         members = {} if told is True else told
         if not isinstance(members, dict) or set(members) - _OAUTH_MEMBERS:
-            raise self._error(f"needs `oauth` as true, false or an object of {', '.join(sorted(_OAUTH_MEMBERS))}")
+            raise self.error(f"needs `oauth` as true, false or an object of {', '.join(sorted(_OAUTH_MEMBERS))}")
         words = {name: members.get(name) for name in ("client_id", "client_secret_env", "scope")}
         if not all(word is None or (isinstance(word, str) and word.strip()) for word in words.values()):
-            raise self._error("needs `client_id`, `client_secret_env` and `scope` in `oauth` as texts")
+            raise self.error("needs `client_id`, `client_secret_env` and `scope` in `oauth` as texts")
         secret, port = words["client_secret_env"], members.get("redirect_port", 0)
         if secret and not words["client_id"]:
-            raise self._error("has a `client_secret_env` in `oauth` without its `client_id`")
+            raise self.error("has a `client_secret_env` in `oauth` without its `client_id`")
         if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 2**16:
-            raise self._error("needs `redirect_port` in `oauth` as a port, such as 8765")
+            raise self.error("needs `redirect_port` in `oauth` as a port, such as 8765")
         return OAuthSettings(
             asked_for="oauth" in self.entry,
             client_id=words["client_id"],
-            client_secret=self._variable(secret, "its client secret").strip() if secret else None,
+            client_secret=self.variable(secret, "its client secret").strip() if secret else None,
             scope=words["scope"],
             redirect_port=port,
         )
@@ -134,41 +129,18 @@ class EntryReader:
         told = self.entry.get("permissions", {})
         words = {EVERY_TOOL: told} if isinstance(told, str) else told
         if not isinstance(words, Mapping) or not all(word in WORDS for word in words.values()):
-            raise self._error("needs `permissions` as allow, ask or deny, or as an object of those by tool")
+            raise self.error("needs `permissions` as allow, ask or deny, or as an object of those by tool")
+        if pattern := next((tool for tool in words if EVERY_TOOL in tool and tool != EVERY_TOOL), None):
+            raise self.error(f"has {pattern!r} in `permissions`; name each tool, or all of them by {EVERY_TOOL}")
         return dict(words)
-
-    def _variable(self, name: str, what: str) -> str:
-        value = self.environ.get(name, "")
-        if not value.strip():
-            raise self._error(f"takes {what} from the environment variable {name}, which is not set; set it")
-        return value
-
-    def _filled(self, key: str, text: str) -> str:
-        """Returns a text with each `${NAME}` in it replaced, as other hosts do, so that the file holds no secret."""
-        return _VARIABLE.sub(lambda found: self._variable(found[1], f"a part of its `{key}`"), text)
 
     def _startup_timeout_s(self) -> float | None:
         told = self.entry.get("startup_timeout_s")
         if told is None:
             return None
         if isinstance(told, bool) or not isinstance(told, int | float) or not 0 < told <= 3600:  # noqa: PLR2004
-            raise self._error("needs `startup_timeout_s` as a number of seconds above 0 and up to 3600")
+            raise self.error("needs `startup_timeout_s` as a number of seconds above 0 and up to 3600")
         return float(told)
-
-    def _string(self, key: str) -> str:
-        value = self.entry[key]
-        if not isinstance(value, str) or not value.strip() or "\0" in value:
-            raise self._error(f"needs `{key}` as a text")
-        return value
-
-    def _strings(self, key: str) -> Mapping[str, str]:
-        value = self.entry.get(key, {})
-        if not isinstance(value, Mapping) or not all(isinstance(item, str) for item in value.values()):
-            raise self._error(f"needs `{key}` as an object of texts")
-        return {name: self._filled(key, item) for name, item in value.items()}
-
-    def _error(self, problem: str) -> ConfigurationError:
-        return ConfigurationError(f"The server {self.name!r} in {self.path} {problem}.")
 
 
 def _is_web_address(url: str) -> bool:

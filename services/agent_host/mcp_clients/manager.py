@@ -71,7 +71,8 @@ class McpToolBox:
         call_timeout_s: float = 120.0,
         rules: ToolRules | None = None,
     ) -> None:
-        self._servers = tuple(servers)
+        self._servers = tuple(server for server in servers if server.problem is None)
+        self._faults = tuple(server.problem for server in servers if server.problem is not None)
         self._version = version
         self._rules = rules or ToolRules()
         self._recording: asyncio.Task[None] | None = None
@@ -154,9 +155,10 @@ class McpToolBox:
         )
 
     def problems(self) -> tuple[str, ...]:
-        """Returns one sentence for each server that could not be connected, or that changed its tools."""
+        """Returns one sentence for each server that cannot be used as it should, or that changed its tools."""
         connections = self._connections or ()
-        return tuple(problem for connection in connections if (problem := connection.problem) is not None)
+        found = (connection.problem for connection in connections)
+        return (*self._faults, *(problem for problem in found if problem is not None))
 
     async def close(self) -> None:
         """Leaves every server and ends those this host started; safe to call twice."""

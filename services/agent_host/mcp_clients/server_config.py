@@ -31,7 +31,8 @@ class ServerConfig:
     `token` is sent as a bearer token; `oauth` is set where a person can log in instead. Environment, headers and token
     may hold secrets, so they have no repr.
     `startup_timeout_s` is how long this server may take to list its tools, None for the usual time. `permissions` is
-    what its person said of its tools, `builtin` that it is one of this product's own, here or elsewhere.
+    what its person said of its tools, `builtin` that it is one of this product's own, here or elsewhere. `problem` is a
+    sentence on why it cannot be used as it is configured; it has nothing else then.
     """
 
     name: str
@@ -47,6 +48,12 @@ class ServerConfig:
     disabled: bool = False
     permissions: Mapping[str, Word] = field(default_factory=dict)
     builtin: bool = False
+    problem: str | None = None
+
+    @property
+    def is_rules_alone(self) -> bool:
+        """Whether it says only what a server of this name may do."""
+        return self.command is None and self.url is None and not self.disabled and self.problem is None
 
     @property
     def address(self) -> str:

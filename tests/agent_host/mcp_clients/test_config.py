@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ def _write(folder: Path, servers: dict[str, Any]) -> Path:
     path = folder / "mcp.json"
     path.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
     return path
+
+
+def _problem(path: Path, environ: Mapping[str, str] | None = None) -> str:
+    (server,) = merged((), read_servers(path, environ or {}))
+    assert server.problem is not None
+    assert server == ServerConfig(server.name, problem=server.problem)  # nothing of it can be used
+    return server.problem
 
 
 def test_no_file_means_no_servers(tmp_path: Path) -> None:
@@ -83,8 +91,8 @@ def test_a_byte_order_mark_is_no_reason_to_refuse(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"command": "x", "url": "http://a/mcp"}, "either `command`"),
-        ({}, "either `command`"),
+        ({"command": "x", "url": "http://a/mcp"}, "one of `command`"),
+        ({}, "one of `command`"),
         ("x", "must be an object"),
         ({"command": ""}, "`command` as a text"),
         ({"command": "x", "args": "a b"}, "`args` as a list"),
@@ -105,9 +113,7 @@ def test_a_byte_order_mark_is_no_reason_to_refuse(tmp_path: Path) -> None:
 )
 def test_an_entry_that_cannot_be_used_is_refused_by_name(tmp_path: Path, entry: object, words: str) -> None:
     path = _write(tmp_path, {"mine": entry})
-    with pytest.raises(ConfigurationError) as caught:
-        read_servers(path, {"SET": "s3cret", "ODD": "s3cret with space"})
-    message = str(caught.value)
+    message = _problem(path, {"SET": "s3cret", "ODD": "s3cret with space"})
     assert "'mine'" in message
     assert words in message
     assert message.endswith(".")
@@ -116,8 +122,7 @@ def test_an_entry_that_cannot_be_used_is_refused_by_name(tmp_path: Path, entry: 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 101])
 def test_a_server_needs_a_name_that_can_be_shown(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigurationError, match="printable"):
-        read_servers(_write(tmp_path, {name: {"command": "x"}}), {})
+    assert "printable" in _problem(_write(tmp_path, {name: {"command": "x"}}))
 
 
 @pytest.mark.parametrize(
@@ -127,6 +132,8 @@ def test_a_server_needs_a_name_that_can_be_shown(tmp_path: Path, name: str) -> N
         (b'{"mcpServers": ' + b"[" * 9999 + b"]" * 9999 + b"}", "not valid JSON; correct it"),
         (b"[]", "no servers"),
         (b'{"mcpServers": []}', "no servers"),
+        (b'{"mcpservers": {}}', "has a member 'mcpservers' that nothing reads; write 'mcpServers'"),
+        (b'{"mcpServers": {}, "mcpServers": {}}', "has 'mcpServers' twice"),
         (b"\xff\xfe", "UTF-8"),
     ],
 )
@@ -170,7 +177,6 @@ def test_a_list_of_servers_is_read_as_well_as_an_object_of_them(tmp_path: Path) 
         ([{"command": "x"}], "Entry 1 of `servers`"),
         (["x"], "Entry 1 of `servers`"),
         ({"a": {}}, "has no servers to read"),
-        ([{"name": "a", "command": "x"}, {"name": "a", "command": "y"}], "names the server 'a' twice"),
     ],
 )
 def test_a_list_that_cannot_be_read_is_refused_with_the_entry(tmp_path: Path, listed: object, words: str) -> None:
@@ -207,13 +213,32 @@ def test_variables_in_a_server_are_filled_in_so_that_the_file_holds_no_secret(tm
         ({"command": "x", "permissions": "maybe"}, "needs `permissions` as allow, ask or deny"),
         ({"command": "x", "permissions": {"write": ["ask"]}}, "needs `permissions` as allow, ask or deny"),
         ({"command": "x", "permissions": ["ask"]}, "needs `permissions` as allow, ask or deny"),
+        ({"command": "x", "permissions": {"delete_*": "deny"}}, "has 'delete_*' in `permissions`; name each tool"),
+        ({"command": "x", "permission": "deny"}, "has a member 'permission' that nothing reads; write `permissions`"),
+        ({"permisions": {"x": "deny"}}, "has a member 'permisions' that nothing reads; write `permissions`"),
+        ({"Command": "x"}, "has a member 'Command' that nothing reads; write `command`"),
+        ({"command": "x", "disabled": "true"}, "needs `disabled` as true or false"),
+        ({"command": "x", "enabled": 0}, "needs `enabled` as true or false"),
+        ({"url": "https://a.b/mcp", "token": "abc"}, "holds a `token`; put it into an environment variable"),
+        ({"command": "x", "token_env": "A"}, "has `token_env`, which a server that is started does not get"),
+        ({"url": "https://a.b/mcp", "headers": {"X Y": "a"}}, "has a header 'X Y'"),
+        (
+            {"url": "https://a.b/mcp", "headers": {"X-Y": "a\r\nb"}},
+            "in its header 'X-Y' that HTTP cannot carry",
+        ),
+        ({"url": "https://a.b/mcp", "headers": {"X-Y": "é"}}, "in its header 'X-Y' that HTTP cannot carry"),
+        ({"command": "x", "args": ["a\0b"]}, "has a NUL character in `args`"),
+        ({"command": "x", "env": {"A": "a\0b"}}, "has a NUL character in `env`"),
+        ({"command": "x", "env": {"": "c"}}, "has a variable '' in `env`"),
+        ({"command": "x", "env": {"A=B": "c"}}, "has a variable 'A=B' in `env`"),
+        ({"command": "x", "cwd": "a\0b"}, "has a NUL character in `cwd`"),
+        ({"command": "x", "args": ["\ud800"]}, "has half a character in `args`"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_a_sentence_that_names_it(
     tmp_path: Path, entry: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(ConfigurationError, match=words):
-        read_servers(_write(tmp_path, {"far": entry}), {"A": "t"})
+    assert words in _problem(_write(tmp_path, {"far": entry}), {"A": "t"})
 
 
 def test_permissions_are_read_for_a_server_and_for_its_tools(tmp_path: Path) -> None:
@@ -228,5 +253,48 @@ def test_permissions_alone_are_about_the_built_in_server_of_that_name(tmp_path: 
     assert merged((builtin,), configured) == (
         ServerConfig("memory", command="m", builtin=True, permissions={"memory_forget": "ask"}),
     )
-    with pytest.raises(ConfigurationError, match="a server 'memory' that is not there"):
-        merged((), configured)
+    (alone,) = merged((), configured)
+    assert alone.problem is not None
+    assert "a server 'memory' that is not there" in alone.problem
+
+
+def test_a_server_that_cannot_be_used_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    path = _write(tmp_path, {"a": {"command": "x"}, "b": {"url": "https://a.b/mcp", "token_env": "NOPE"}, "c": 7})
+    first, *others = read_servers(path, {})
+    assert first == ServerConfig("a", command="x")
+    assert [server.problem is None for server in others] == [False, False]
+
+
+def test_an_entry_that_cannot_be_used_is_not_replaced_by_the_built_in_server_of_its_name(tmp_path: Path) -> None:
+    configured = read_servers(_write(tmp_path, {"memory": {"permission": "deny"}}), {})
+    assert [bool(server.problem) for server in merged([ServerConfig("memory", command="m")], configured)] == [True]
+
+
+def test_a_server_is_off_when_another_hosts_word_says_so(tmp_path: Path) -> None:
+    servers = {"off": {"command": "x", "enabled": False}, "on": {"command": "y", "enabled": True}}
+    configured = read_servers(_write(tmp_path, servers), {})
+    assert merged((), configured) == (ServerConfig("on", command="y"),)
+
+
+def test_a_variable_may_have_a_text_for_when_it_is_not_set(tmp_path: Path) -> None:
+    path = _write(tmp_path, {"a": {"command": "x", "args": ["${NOPE:-d e}", "${SET:-d}", "${NOPE:-}"]}})
+    (server,) = read_servers(path, {"SET": "s", "NOPE": ""})
+    assert server.args == ("d e", "s", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "evil"}}}', "names the server 'a' twice"),
+        ('{"mcpServers": {"a": {"command": "x"}}, "servers": [{"name": "a", "command": "y"}]}', "'a' twice"),
+        (
+            '{"mcpServers": {"a": {"command": "x", "permissions": "deny", "permissions": "allow"}}}',
+            "'permissions' twice",
+        ),
+        ('{"mcpServers": {"a": {"command": "x", "permissions": {"w": "deny", "w": "allow"}}}}', "'w' twice in"),
+    ],
+)
+def test_what_is_said_twice_is_not_taken_from_the_last(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(text, encoding="utf-8")
+    assert words in _problem(path)

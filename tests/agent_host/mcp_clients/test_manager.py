@@ -250,6 +250,15 @@ async def test_a_server_that_never_answers_is_left_out_and_named_and_the_others_
     assert outcome.content == "hi"
 
 
+async def test_a_server_that_is_not_configured_right_is_named_and_the_others_work(tmp_path: Path) -> None:
+    wrong = ServerConfig("wrong", problem="The server 'wrong' in mcp.json needs `args` as a list of strings.")
+    box = McpToolBox([wrong, RawServer(tmp_path, (), "good").config], "0.1.0")
+    specs = await box.specs()
+    await box.close()
+    assert {spec.name.partition("_")[0] for spec in specs} == {"good"}
+    assert box.problems() == ("The server 'wrong' in mcp.json needs `args` as a list of strings.",)
+
+
 async def test_a_person_does_not_wait_for_a_slow_stranger_whose_tools_join_a_later_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
