@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
+from datetime import tzinfo
 from typing import Literal
 
 from agent_host.app import Host, first_screen
@@ -46,7 +47,7 @@ async def chat(settings: Settings, environ: Mapping[str, str], *, plain: bool, r
     host = Host(settings, "cli", environ, approver)
     desk = Desk(host, settings, environ)
     try:
-        resumed = None if resume is None else _resume(host, resume)
+        resumed = None if resume is None else _resume(host, resume, settings.zone())
         screen.say(first_screen(host.host_settings))
         if resumed is not None:
             screen.say(resumed + (recap(host.said(host.session_id)) if way != "plain" else ""))
@@ -100,10 +101,10 @@ def _prompt(desk: Desk, host: Host) -> Reader:
     return PromptReader(PROMPT, on_ready, history, SlashCompleter(COMMANDS, desk))
 
 
-def _resume(host: Host, told: str) -> str:
+def _resume(host: Host, told: str, zone: tzinfo) -> str:
     """Goes on with a session and says with which; without a name it only lists them."""
     if not told:
-        return f"{sessions_text(host.sessions(SHOWN_SESSIONS))}\nType /resume and a number to go on with one."
+        return f"{sessions_text(host.sessions(SHOWN_SESSIONS), zone)}\nType /resume and a number to go on with one."
     session = chosen(host.sessions(-1), told)
     host.resume(session.session_id)
     return resumed_text(session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from agent_host.chat_log import Found, SessionSummary
 from agent_host.errors import UsageError
@@ -16,11 +16,11 @@ SHOWN_SESSIONS = 15
 RECAP_CHARACTERS = 300
 
 
-def sessions_text(sessions: Sequence[SessionSummary]) -> str:
-    """Returns the sessions as numbered lines, newest first, times in UTC."""
+def sessions_text(sessions: Sequence[SessionSummary], zone: tzinfo) -> str:
+    """Returns the sessions as numbered lines, newest first."""
     if not sessions:
         return "There are no sessions yet."
-    return table([(str(number), _session(one)) for number, one in enumerate(sessions, start=1)])
+    return table([(str(number), _session(one, zone)) for number, one in enumerate(sessions, start=1)])
 
 
 def chosen(sessions: Sequence[SessionSummary], told: str) -> SessionSummary:
@@ -41,11 +41,11 @@ def chosen(sessions: Sequence[SessionSummary], told: str) -> SessionSummary:
     return found
 
 
-def found_text(found: Sequence[Found]) -> str:
-    """Returns what a search found, newest first, times in UTC."""
+def found_text(found: Sequence[Found], zone: tzinfo) -> str:
+    """Returns what a search found, newest first."""
     if not found:
         return "Nothing that was said here holds all of these words."
-    return "\n".join(f"{day_and_time(one.created_at_ms)}  {one.session_id}  {one.excerpt}" for one in found)
+    return "\n".join(f"{day_and_time(one.created_at_ms, zone)}  {one.session_id}  {one.excerpt}" for one in found)
 
 
 def resumed_text(session: SessionSummary) -> str:
@@ -70,13 +70,13 @@ def memory_text(memory: MemoryOverview) -> str:
     return "\n".join(("Newest facts", *facts, "Newest episodes", *episodes, waiting))
 
 
-def day_and_time(at_ms: int) -> str:
-    """Returns a time as a person reads it in a list, in UTC."""
-    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M")
+def day_and_time(at_ms: int, zone: tzinfo) -> str:
+    """Returns a time as a person of a zone reads it in a list."""
+    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(zone).strftime("%Y-%m-%d %H:%M")
 
 
-def _session(one: SessionSummary) -> str:
-    return f"{day_and_time(one.last_at_ms)}  {one.title}  ({_turns(one)}, {one.session_id})"
+def _session(one: SessionSummary, zone: tzinfo) -> str:
+    return f"{day_and_time(one.last_at_ms, zone)}  {one.title}  ({_turns(one)}, {one.session_id})"
 
 
 def _turns(one: SessionSummary) -> str:

@@ -25,7 +25,7 @@ def list_sessions(settings: Settings, *, limit: int, as_json: bool) -> int:
         found = log.sessions(limit)
     if as_json:
         return _print([asdict(one) for one in found])
-    return _say(sessions_text(found))
+    return _say(sessions_text(found, settings.zone()))
 
 
 def search_sessions(settings: Settings, words: str, *, limit: int, as_json: bool) -> int:
@@ -39,7 +39,7 @@ def search_sessions(settings: Settings, words: str, *, limit: int, as_json: bool
     if as_json:
         _print([asdict(one) for one in found])
     else:
-        _say(found_text(found))
+        _say(found_text(found, settings.zone()))
     return 0 if found else 1
 
 

@@ -137,7 +137,7 @@ class EchoHost:
 
 
 def desk_of(host: EchoHost, home: Path) -> Desk:
-    return Desk(host, load_settings({"PROMETHEUS_HOME": str(home), "PROMETHEUS_TIMEZONE": "UTC"}, home), {})
+    return Desk(host, load_settings({"PROMETHEUS_HOME": str(home), "PROMETHEUS_TIMEZONE": "Asia/Kolkata"}, home), {})
 
 
 async def talk(

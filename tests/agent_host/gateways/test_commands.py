@@ -72,7 +72,7 @@ async def test_tools_are_listed_whole_or_by_a_word() -> None:
 async def test_sessions_are_listed_and_one_is_resumed_by_number_or_id() -> None:
     host, shown = await talk("/sessions", "/resume 2", "/resume s_1", "/resume", None)
 
-    assert "1  1970-01-01 00:00  About 3  (3 turns, s_3)" in shown
+    assert "1  1970-01-01 05:30  About 3  (3 turns, s_3)" in shown
     assert "Going on with “About 2” (2 turns)." in shown
     assert "Type /resume and a number." in shown
     assert host.resumed == ["s_2", "s_1"]
@@ -116,7 +116,7 @@ async def test_a_session_that_goes_on_begins_with_its_last_words() -> None:
 async def test_said_words_are_found_in_any_session() -> None:
     _, shown = await talk("/sessions green tea", "/sessions coffee", None)
 
-    assert "1970-01-01 00:00  s_2  we spoke of green tea" in shown
+    assert "1970-01-01 05:30  s_2  we spoke of green tea" in shown
     assert "Nothing that was said here holds all of these words." in shown
 
 
@@ -250,7 +250,7 @@ def test_a_title_that_would_steer_the_terminal_is_spelled_out_where_it_is_offere
     offered = SlashCompleter(COMMANDS, desk_of(Hostile(), tmp_path))
     (one,) = offered.get_completions(Document("/resume "), CompleteEvent())
 
-    assert one.display_meta_text == "1970-01-01 00:00 hi\\x1b]0;owned\\x07 \\u202eback"
+    assert one.display_meta_text == "1970-01-01 05:30 hi\\x1b]0;owned\\x07 \\u202eback"
 
 
 def test_a_message_is_not_completed(tmp_path: Path) -> None:

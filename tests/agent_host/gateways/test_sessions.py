@@ -28,8 +28,9 @@ SETTINGS = {
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A home where two conversations were held, the first of them last."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of a person in Kolkata where two conversations were held, the first of them last."""
+    monkeypatch.setenv("PROMETHEUS_TIMEZONE", "Asia/Kolkata")
     (tmp_path / "host").mkdir()
     log = ChatLog(tmp_path / "host" / "sessions.db")
     said = [
@@ -54,7 +55,7 @@ def test_sessions_are_listed_with_numbers_titles_and_ids(capsys: pytest.CaptureF
 
     first, second = shown.splitlines()
     assert status == 0
-    assert first == "1  2025-11-30 10:53  What is tea?  (2 turns, s_1)"
+    assert first == "1  2025-11-30 16:23  What is tea?  (2 turns, s_1)"
     assert second.endswith("\\x1b[2J Bye  (1 turn, s_2)")  # what was typed cannot steer the terminal
 
 
@@ -72,7 +73,7 @@ def test_a_script_gets_them_as_json(capsys: pytest.CaptureFixture[str], home: Pa
 
 
 def test_what_was_said_is_found_by_its_words(capsys: pytest.CaptureFixture[str], home: Path) -> None:
-    assert told(capsys, home, "search", "COFFEE", "and")[1].splitlines() == ["2025-11-30 10:53  s_1  And coffee?"]
+    assert told(capsys, home, "search", "COFFEE", "and")[1].splitlines() == ["2025-11-30 16:23  s_1  And coffee?"]
     assert json.loads(told(capsys, home, "search", "drink", "--json")[1])[0]["role"] == "assistant"
     assert told(capsys, home, "search", "zebra") == (1, "Nothing that was said here holds all of these words.\n")
     assert told(capsys, home, "search", "zebra", "--json") == (1, "[]\n")

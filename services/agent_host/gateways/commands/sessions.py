@@ -26,14 +26,14 @@ _NAME_CHARACTERS = 40
 async def listed(desk: Desk, words: str) -> Answer:
     """Lists the sessions, or what was said with every one of the words in it."""
     if words:
-        return Answer(found_text(desk.host.search(words, SHOWN_SESSIONS)))
-    return Answer(sessions_text(desk.host.sessions(SHOWN_SESSIONS)))
+        return Answer(found_text(desk.host.search(words, SHOWN_SESSIONS), desk.settings.zone()))
+    return Answer(_list(desk))
 
 
 async def resumed(desk: Desk, told: str) -> Answer:
     """Goes on with a session; without a name it lists them."""
     if not told:
-        return Answer(f"{sessions_text(desk.host.sessions(SHOWN_SESSIONS))}\nType /resume and a number.")
+        return Answer(f"{_list(desk)}\nType /resume and a number.")
     session = chosen(desk.host.sessions(-1), told)
     desk.host.resume(session.session_id)
     return Answer(resumed_text(session) + recap(desk.host.said(session.session_id)))
@@ -41,9 +41,9 @@ async def resumed(desk: Desk, told: str) -> Answer:
 
 def session_choices(desk: Desk, _: str) -> list[Choice]:
     """Offers the numbers of the list, each with its time and title."""
-    sessions = desk.host.sessions(SHOWN_SESSIONS)
+    sessions, zone = desk.host.sessions(SHOWN_SESSIONS), desk.settings.zone()
     return [
-        Choice(str(number), f"{day_and_time(one.last_at_ms)} {one.title}")
+        Choice(str(number), f"{day_and_time(one.last_at_ms, zone)} {one.title}")
         for number, one in enumerate(sessions, start=1)
     ]
 
@@ -69,6 +69,10 @@ async def exported(desk: Desk, told: str) -> Answer:
         reason = (getattr(error, "strerror", None) or "the name is not possible").lower()
         raise UsageError(f"{path} cannot be written ({reason}); name another file.") from error
     return Answer(f"Written to {path}.")
+
+
+def _list(desk: Desk) -> str:
+    return sessions_text(desk.host.sessions(SHOWN_SESSIONS), desk.settings.zone())
 
 
 def _target(told: str, first_message: str) -> Path:
