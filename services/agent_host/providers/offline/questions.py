@@ -49,7 +49,8 @@ _AROUND_TIMES = pattern(
 )
 _SENTENCE = pattern(
     r"(?:i|you|he|she|it|they|we|that|this|these|those|what|who|when|where|why|how|which|do|does|did|is|are|was|were|"
-    r"can|could|should|would|will|don.?t|not?|actually)\b"
+    r"can|could|should|would|will|don.?t|not?|actually|make|move|change|set|put|push|wake|tell|show|give|let|remember|"
+    r"remind|forget|cancel|stop|help|try|say|go)\b|.*\b(?:it|that|this|them)\b"
 )
 _HERE = pattern("(?:on |in )?(?:here|mine|ours|my (?:time|clock|own)|our (?:time|clock)|local(?: time)?)")
 _LONGEST_NAME = 12  # words
@@ -113,8 +114,9 @@ def _completed(before: Wish, question: str, answer: str) -> Wish | None:
         choice = read_choice(answer)
         return Wish(before.text, choice) if choice is not None else None
     if question == WHAT_TO_BOOK:
-        times = find_time_words(before.text).said()
-        return Wish(f"Book {answer} {times}".strip()) if _is_name(find_time_words(answer).rest()) else None
+        words = f"{answer} {find_time_words(before.text).said()}".strip()
+        opener = "Can I book" if find_time_words(words).found else "Book"  # a whole event is shown before it is booked
+        return Wish(f"{opener} {words}") if _is_name(find_time_words(answer).rest()) else None
     if question in (WHAT_TO_NOTE, WHAT_TO_WRITE):
         return Wish(f"{before.text.rstrip(' :.')}: {answer}")
     if question == TO_WHOM:

@@ -91,7 +91,8 @@ def test_more_than_a_no_is_no_no(text: str) -> None:
         ("draft a text message: on my way", TO_WHOM, "Mum", Wish("draft a text message to Mum: on my way")),
         ("Write an email about tea", TO_WHOM, "Ana and Bob", Wish("Write an email to Ana and Bob about tea")),
         ("draft an email", TO_WHOM, r"\1", Wish(r"draft an email to \1")),
-        ("book on Friday at 9", WHAT_TO_BOOK, "lunch", Wish("Book lunch on Friday at 9")),
+        ("book on Friday at 9", WHAT_TO_BOOK, "lunch", Wish("Can I book lunch on Friday at 9")),
+        ("book", WHAT_TO_BOOK, "lunch", Wish("Book lunch")),
         ("Book lunch", "When should it be? Tell me …", "Friday at 9", Wish("Book lunch Friday at 9")),
         ("Book lunch on Friday", "At what time on Friday 4 December?", "9", Wish("Book lunch on Friday at 9")),
         (
@@ -158,6 +159,8 @@ def test_a_long_message_is_no_answer() -> None:
         (WHAT_TO_BOOK, "actually, how are you?"),
         (WHAT_TO_BOOK, "that is not what I meant"),
         (WHAT_TO_BOOK, "Ana is away on Friday at 9"),
+        (WHAT_TO_BOOK, "make it shorter"),
+        (WHAT_TO_BOOK, "wake me at 7"),
         (TO_WHOM, "who is there?"),
         (TO_WHOM, "I like tea"),
         (WHAT_TO_REMEMBER, "what do you mean?"),

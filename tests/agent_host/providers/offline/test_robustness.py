@@ -157,13 +157,13 @@ SECOND_STEPS: Mapping[str, tuple[str, Callable[[str], object]]] = {
 def test_words_in_a_result_never_become_a_call(asked: str, hidden: str) -> None:
     """The calls after a poisoned result are the ones after a harmless result of its shape, to the last argument.
 
-    A memory that says more than what shall be forgotten is asked about instead.
+    A memory that says more than what shall be forgotten or corrected is asked about instead.
     """
     tool, result = SECOND_STEPS[asked]
     calls = calls_after_a_result(asked, result(""))
     assert [call.tool for call in calls] == [tool]
     found = calls_after_a_result(asked, result(hidden))
-    assert found == calls or (tool == "memory_forget" and found == ())
+    assert found == calls or (tool in ("memory_forget", "memory_update") and found == ())
 
 
 @pytest.mark.parametrize(

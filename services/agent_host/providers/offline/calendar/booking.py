@@ -38,7 +38,9 @@ _CALENDAR = re.compile(
     r"\s*\b(?:in|to|into|on|onto) (?:the |my |our )?(?:calendar|agenda|diary|schedule)\b", re.IGNORECASE
 )
 _TRAILING = re.compile(
-    r"(?:[\s,;:.!?-]|\b(?:at|on|for|from|to|by|and|before|after|please|thanks|thank you|starting|due))+$", re.IGNORECASE
+    r"(?:[\s,;:.!?-]|\b(?:at|on|for|from|to|by|and|before|after|instead|rather|then|please|thanks|thank you|"
+    r"starting|due))+$",
+    re.IGNORECASE,
 )
 _NOTHING = re.compile(r"(?:(?:me|us)\s+)?(?:nothing|none|nobody|no (?:one|more)|not|never)\b", re.IGNORECASE)
 _AFTER_TIMES = re.compile(

@@ -25,11 +25,12 @@ from agent_host.providers.offline.times.durations import Duration
 from agent_host.providers.offline.times.events import Unclear, read_event
 from agent_host.providers.offline.times.format import show_days
 from agent_host.providers.offline.times.periods import Period, read_moment
-from agent_host.providers.offline.times.pieces import AllDay, Found, TimeWords, find_time_words
+from agent_host.providers.offline.times.pieces import AllDay, Found, Part, TimeWords, find_time_words
 from agent_host.providers.offline.wording import numbered, stems
 from agent_host.providers.protocol import JsonValue
 
 _SHOWN = 9
+_EVENING = 18
 _ALL_DAY = Found(AllDay(), 0, 0, 0, 0)
 _SEVERAL = pattern(r"\b(?:all|both|every|everything|each|series|other|another|next)\b")
 _POINTER = pattern(
@@ -220,6 +221,7 @@ def _new_times(event: Event, move: Move, scene: Scene) -> dict[str, JsonValue] |
         lasts = event.end - event.start if move.shift or length is None else timedelta(minutes=length.minutes)
         return _times(start, start + lasts, scene.zone.key)
     said = to if moment is not None else f"{to} at {event.start:%H:%M}"
+    said = f"{said} in the evening" if event.start.hour >= _EVENING and not words.all(Part) else said  # dinner "at 9"
     said = said if has_day or moment is None else f"{said} on {event.start:%Y-%m-%d}"
     times = read_event(find_time_words(said), scene.now, scene.zone)
     if isinstance(times, Unclear):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent_host.providers.offline.memory.requests import Correct, Forget, ListMemories, Recall, Remember
 from agent_host.providers.offline.patterns import one_of, pattern
 from agent_host.providers.offline.routine import Request
+from agent_host.providers.offline.times.pieces import find_time_words
 from agent_host.providers.offline.wording import VERBS, mirrored, tidy
 
 _LONGEST_AFTER = 500
@@ -118,7 +119,7 @@ def correct(text: str) -> Request | None:
     first = body.partition(" ")[0].casefold()
     if (_NOT_A_CLAIM.match(body) or first in VERBS) and not _FIRST_PERSON.match(body):
         return None
-    return Correct(body) if len(body.split()) > 1 else None
+    return Correct(body) if len(find_time_words(body).rest().split()) > 1 else None
 
 
 def forget(text: str) -> Request | None:

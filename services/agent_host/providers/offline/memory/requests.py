@@ -12,6 +12,7 @@ from agent_host.providers.offline.memory.replies import (
     read_memory,
     split_by_fit,
 )
+from agent_host.providers.offline.notes.replies import note_lines, read_notes
 from agent_host.providers.offline.patterns import pattern
 from agent_host.providers.offline.questions import SHALL_I_REMEMBER, WHAT_TO_REMEMBER, WHICH_ONE
 from agent_host.providers.offline.results import as_mapping, failure, object_of
@@ -74,7 +75,7 @@ class Recall:
     otherwise: str = ""
 
     def run(self, scene: Scene) -> Routine:
-        """Searches and lists what fits, with dates."""
+        """Searches and lists what fits, with dates; what memory does not hold is looked for in the notes."""
         if self.otherwise and "memory_search" not in scene.tools:
             return self.otherwise
         (outcome,) = yield (_search(self.wanted, _SHOWN),)
@@ -85,9 +86,23 @@ class Recall:
         about = f" about {self.about}" if self.about else ""
         if fitting:
             return f"Here is what I remember{about}:\n{lines(fitting, scene)}"
+        noted = yield from _in_notes(self.wanted, scene)
+        if noted:
+            return noted
         near = f"\nThe nearest I have:\n{lines(others[:_NEAR], scene)}" if others else ""
         nothing = f"I remember nothing{about or ' that answers this'}. Tell me with “remember that …” and I will."
         return f"{self.otherwise or nothing}{near}"
+
+
+def _in_notes(wanted: str, scene: Scene) -> Routine:
+    """Returns the notes that hold most of the wanted words, or ""."""
+    if "notes_search" not in scene.tools:
+        return ""
+    query = " ".join(content_words(wanted)) or wanted
+    (found,) = yield (Call("notes_search", {"query": query, "limit": _NEAR}),)
+    notes = () if found.is_error else read_notes(found, scene)
+    fitting = [note for note in notes if coverage(wanted, f"{note.title} {note.text}") >= _ANSWERS]
+    return f"Your notes say:\n{note_lines(fitting, scene)}" if fitting else ""
 
 
 @dataclass(frozen=True)
@@ -110,10 +125,13 @@ def _same_claim(old: Memory, new: str) -> float:
     """Returns how likely an old memory is about what a new sentence says, 0 for not at all.
 
     Two sentences are about the same when they share most words, or begin alike up to and with their verb. They are not
-    when their subjects have no word in common: what Bob likes does not correct what Ana likes.
+    when their subjects have no word in common: what Bob likes does not correct what Ana likes. Nor when the old one
+    says something of somebody else as well, which would be lost.
     """
     old_subject, new_subject = _subject_words(old.text), _subject_words(new)
     if old_subject and new_subject and not old_subject & new_subject:
+        return 0.0
+    if old_subject and not is_only_about(old.text, subject_of(old.text)):
         return 0.0
     shared = common_start(old.text, new)
     begins_alike = any(word in VERBS for word in shared) and len(shared) > 1

@@ -255,3 +255,12 @@ def test_a_whole_day_moves_to_another_day_and_to_no_hour() -> None:
     reply, calls = perform(Move("it", "at 10"), {}, holiday)
     assert calls == []
     assert "takes whole days, so I changed nothing" in reply
+
+
+@pytest.mark.parametrize(
+    ("to", "hour"), [("9", 21), ("9am", 9), ("14:00", 14), ("Monday", 20), ("in the morning at 9", 9)]
+)
+def test_an_evening_stays_an_evening(to: str, hour: int) -> None:
+    dinner = replace(SCENE, touched=event("e1", "Dinner", "2026-12-04T20:00"))
+    _, (call,) = perform(Move("it", to), {"calendar_update_event": UPDATED}, dinner)
+    assert str(call.arguments["start"])[11:13] == f"{hour:02d}"

@@ -103,6 +103,7 @@ def test_a_correction_is_the_claim_that_follows(text: str, body: str) -> None:
         "Actually, never mind",
         "Actually, I might go",
         "actually, make it 10",
+        "actually Friday at 6pm",
         "actually that's wrong",
         "actually that works for me",
         "Actually, he likes coffee",

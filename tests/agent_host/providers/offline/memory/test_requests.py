@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from agent_host.providers.offline.memory.requests import Correct, Forget, ListMemories, Recall, Remember
-from agent_host.providers.offline.questions import WHAT_TO_REMEMBER, WHICH_ONE
+from agent_host.providers.offline.questions import SHALL_I_REMEMBER, WHAT_TO_REMEMBER, WHICH_ONE
 from tests.agent_host.providers.offline.scenes import SCENE, failed, outcome, perform
 
 
@@ -45,8 +45,23 @@ def test_a_plain_text_answer_of_a_server_counts_as_done() -> None:
 
 
 def test_a_search_asks_for_the_words_that_carry_meaning() -> None:
-    _, (call,) = perform(Recall("when is my sister's birthday?"), {"memory_search": entries()})
-    assert call.arguments["query"] == "sister's birthday"
+    _, calls = perform(Recall("when is my sister's birthday?"), {"memory_search": entries(), "notes_search": {}})
+    assert [call.arguments["query"] for call in calls] == ["sister's birthday", "sister's birthday"]
+
+
+def test_without_notes_memory_alone_is_searched() -> None:
+    scene = replace(SCENE, tools=frozenset({"memory_search"}))
+    reply, calls = perform(Recall("Ana", "Ana"), {"memory_search": entries()}, scene)
+    assert [call.tool for call in calls] == ["memory_search"]
+    assert reply.startswith("I remember nothing about Ana")
+
+
+@pytest.mark.parametrize(
+    "found", [failed("no folder"), {"notes": [{"id": "n", "title": "Bob", "snippet": "likes cake"}]}]
+)
+def test_a_note_that_does_not_answer_or_cannot_be_read_is_left_out(found: object) -> None:
+    reply, _ = perform(Recall("Ana", "Ana"), {"memory_search": entries(), "notes_search": found})
+    assert reply.startswith("I remember nothing about Ana")
 
 
 def test_a_memory_is_shown_without_the_marks_of_the_search_and_only_once() -> None:
@@ -63,7 +78,7 @@ def test_a_long_memory_is_cut_on_one_line() -> None:
 
 def test_a_question_about_the_world_is_declined_when_memory_has_nothing_and_when_there_is_no_memory() -> None:
     general = Recall("Who invented the telephone?", otherwise="I am no language model.")
-    assert perform(general, {"memory_search": entries()})[0] == "I am no language model."
+    assert perform(general, {"memory_search": entries(), "notes_search": {}})[0] == "I am no language model."
     assert perform(general, {}, replace(SCENE, tools=frozenset()))[0] == "I am no language model."
 
 
@@ -92,6 +107,19 @@ def test_a_correction_replaces_what_makes_the_same_claim(old: str, new: str, rep
     answers = {"memory_search": entries(old), "memory_update": {"memory": {}}, "memory_remember": {"memory": {}}}
     _, calls = perform(Correct(new), answers)
     assert (calls[-1].tool == "memory_update") is replaced
+
+
+@pytest.mark.parametrize("old", ["Ann is vegan and Bob is not.", "Ann is vegan, Bob is a cook."])
+def test_a_correction_does_not_replace_what_is_about_somebody_else_too(old: str) -> None:
+    reply, calls = perform(Correct("Ann is pescatarian"), {"memory_search": entries(old)})
+    assert len(calls) == 1
+    assert reply.endswith(SHALL_I_REMEMBER)
+
+
+def test_a_correction_is_stored_anew_when_the_person_agreed() -> None:
+    answers = {"memory_search": entries(), "memory_remember": {"memory": {}}}
+    _, calls = perform(Correct("Ann is pescatarian"), answers, replace(SCENE, agreed=True))
+    assert calls[-1].arguments == {"body": "Ann is pescatarian."}
 
 
 def test_a_correction_replaces_the_closest_of_several_memories() -> None:
