@@ -35,7 +35,6 @@ _IMPORTED: Final = (
     "opentelemetry.sdk.resources",
     "opentelemetry.sdk.trace.export",
 )
-_EVERY_MS: Final = "200"  # the SDK's 5 s are longer than the life of many a process here
 _logger = logging.getLogger("service_telemetry")
 
 
@@ -91,7 +90,7 @@ def start(told: Mapping[str, str], service: str) -> Export | None:
     os.environ.update({name: value for name, value in told.items() if name.startswith(_OTEL)})
     for name in [name for name, value in os.environ.items() if name.startswith(_OTEL) and not value]:
         del os.environ[name]  # empty is not set, which not every part of the SDK knows
-    os.environ.setdefault("OTEL_BSP_SCHEDULE_DELAY", _EVERY_MS)
+    os.environ.setdefault("OTEL_BSP_SCHEDULE_DELAY", "200")  # the SDK's 5 s outlast many a process here
     try:
         return _export(told, service)
     except ImportError as error:

@@ -107,9 +107,8 @@ def cleaned(span: ReadableSpan) -> ReadableSpan:
 
 
 def _event(event: Event) -> Event:
-    attributes = event.attributes or {}
-    quoting = {name for name in attributes if name.startswith("exception.")} - {_EXCEPTION_TYPE}
-    kept = {name: value for name, value in attributes.items() if name not in quoting}
+    told = (event.attributes or {}).items()
+    kept = {name: value for name, value in told if name == _EXCEPTION_TYPE or not name.startswith("exception.")}
     return Event(event.name, _attributes(kept), event.timestamp)
 
 
