@@ -435,7 +435,7 @@ def open_tools(
         ConfigurationError: `mcp.json` cannot be used as it stands.
         OSError: the fork server cannot be started.
     """
-    from agent_host.lessons.box import LessonBox
+    from agent_host.lessons.box import NAMES, LessonBox
     from agent_host.mcp_clients.builtin import MODULES, environment_of
     from agent_host.mcp_clients.home_rules import home_rules
     from agent_host.mcp_clients.manager import McpToolBox
@@ -455,6 +455,7 @@ def open_tools(
         guard=guard,
         ledger=None if link is None else manifest_ledger(link),
         unavailable=settings.get("UNAVAILABLE_TOOLS"),
+        elsewhere=NAMES,
         lazy=lazy,
     )
     timeout_s = host_settings(settings).mcp_call_timeout_s

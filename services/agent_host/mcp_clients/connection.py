@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
 from agent_host.mcp_clients.link import Link, LinkOptions
+from agent_host.mcp_clients.permissions import rules_for_nothing
 from agent_host.mcp_clients.pin import Pin
 from agent_host.mcp_clients.remote import Failure, RemoteResult, RemoteTool, unsendable
 from agent_host.mcp_clients.server_config import ServerConfig
@@ -49,7 +50,7 @@ class ServerConnection:
 
     @property
     def problem(self) -> str | None:
-        """One sentence when the server cannot be used as it should, None while it can, is starting or waits."""
+        """Sentences when the server cannot be used as it should, None while it can, or waits."""
         failure = self._failure()
         if failure is not None:
             return f"The server {self.config.name!r} cannot be used: {failure}."
@@ -60,7 +61,10 @@ class ServerConnection:
                 f"The server {self.config.name!r} changed its tools ({self.pin.change}); what is not as it was is held "
                 f"back until you run `agent-host mcp accept {self.config.name}`."
             )
-        return None
+        if not self.pin.tools:
+            return None  # nothing is known of them
+        listed = [tool.name for tool in (*self.pin.tools, *self.pin.pending)]
+        return " ".join(rules_for_nothing(self.config.permissions, self.config.name, listed)) or None
 
     async def wait_started(self, patience_s: float = math.inf) -> None:
         """Waits until the first connection is made or has failed, if one was begun; later ones wait for calls only."""

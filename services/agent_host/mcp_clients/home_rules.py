@@ -19,15 +19,18 @@ def home_rules(
     guard: Guard | None,
     ledger: ManifestLedger | None,
     unavailable: str | None,
+    elsewhere: frozenset[str],
     lazy: bool,
 ) -> ToolRules:
     """Returns the rules of the home whose host folder this is; `unavailable` is a list with commas (agent.md row 13).
+
+    `elsewhere` are the names of tools that this host has beside those of its servers.
 
     Without a guard, as where no model calls the tools, nobody can be asked.
     """
     names = frozenset(name.strip() for name in (unavailable or "").split(",") if name.strip())
     guard = guard or home_guard(folder, NobodyToAsk())
-    return ToolRules(guard, manifests_of(folder), ledger, names, lazy=lazy, logins=logins_of(folder))
+    return ToolRules(guard, manifests_of(folder), ledger, names, elsewhere, lazy=lazy, logins=logins_of(folder))
 
 
 def home_guard(folder: Path, approver: Approver) -> Guard:

@@ -19,9 +19,9 @@ from agent_host.mcp_clients.connection import ServerConnection
 from agent_host.mcp_clients.guard import Guard, refusal
 from agent_host.mcp_clients.ledger import ManifestLedger
 from agent_host.mcp_clients.link import LinkOptions, load_sdk
-from agent_host.mcp_clients.naming import ToolKey, may_be_of, model_names
+from agent_host.mcp_clients.naming import ToolKey, may_be_of, model_names, plain_name
 from agent_host.mcp_clients.oauth.folder import LoginFolder
-from agent_host.mcp_clients.permissions import EVERY_TOOL, brings_others_words
+from agent_host.mcp_clients.permissions import EVERY_TOOL, brings_others_words, word_for
 from agent_host.mcp_clients.pin import Pin
 from agent_host.mcp_clients.pinning import ManifestFolder
 from agent_host.mcp_clients.protocol import BY_HOST, Permission, ToolOutcome
@@ -41,14 +41,15 @@ class ToolRules:
     """What a person's rules say about tools.
 
     Without a `guard` every call is allowed, for a box that no model calls. Without `manifests` nothing is pinned. Tools
-    named in `unavailable`, as a model would call them, are not offered. `lazy`: a server whose tools are pinned starts
-    at its first call. `logins` are what the person logged in to.
+    named in `unavailable`, as a model would call them, are not offered; `elsewhere` names those that are no server's.
+    `lazy`: a server whose tools are pinned starts at its first call. `logins` are what the person logged in to.
     """
 
     guard: Guard | None = None
     manifests: ManifestFolder | None = None
     ledger: ManifestLedger | None = None
     unavailable: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
     lazy: bool = True
     logins: LoginFolder | None = None
 
@@ -132,7 +133,7 @@ class McpToolBox:
         connections = self._connections or ()
         server, tool = await self._key_of(name, connections)
         connection = next((one for one in connections if one.config.name == server), None)
-        if connection is None or name in self._rules.unavailable:
+        if connection is None or self._is_unavailable(server, tool):
             words = (
                 "The tools are closed." if self._closed else f"There is no tool named {name}; use one that is offered."
             )
@@ -158,7 +159,7 @@ class McpToolBox:
         """Returns one sentence for each server that cannot be used as it should, or that changed its tools."""
         connections = self._connections or ()
         found = (connection.problem for connection in connections)
-        return (*self._faults, *(problem for problem in found if problem is not None))
+        return (*self._faults, *(problem for problem in found if problem is not None), *self._unknown_names())
 
     async def close(self) -> None:
         """Leaves every server and ends those this host started; safe to call twice."""
@@ -234,14 +235,30 @@ class McpToolBox:
         specs = (
             ToolSpec(name, tool.description, tool.input_schema, tool.read_only)
             for name, tool in named
-            if self._is_offered(name, tool, connection.config)
+            if self._is_offered(tool, connection.config)
         )
         return sorted(specs, key=lambda spec: spec.name)
 
-    def _is_offered(self, name: str, tool: RemoteTool, config: ServerConfig) -> bool:
+    def _is_offered(self, tool: RemoteTool, config: ServerConfig) -> bool:
         """Tells whether a model hears of a tool; one that may never be called would only cost words."""
-        word = config.permissions.get(tool.name) or config.permissions.get(EVERY_TOOL)
-        return name not in self._rules.unavailable and word != "deny"
+        word = word_for(config.permissions, config.name, tool.name) or config.permissions.get(EVERY_TOOL)
+        return word != "deny" and not self._is_unavailable(config.name, tool.name)
+
+    def _is_unavailable(self, server: str, tool: str) -> bool:
+        """Tells whether a tool is not to be offered; what was meant to be left out is, though its name has a hash."""
+        return not self._rules.unavailable.isdisjoint(self._all_names(server, tool))
+
+    def _unknown_names(self) -> Iterator[str]:
+        """Yields a sentence for each name of a tool to be left out that no tool has, once all are known."""
+        connections = self._connections or ()
+        if not all(one.tools for one in connections):
+            return
+        known = {name for one in connections for tool in one.tools for name in self._all_names(one.config.name, tool)}
+        for name in sorted(self._rules.unavailable - self._rules.elsewhere - known):
+            yield f"PROMETHEUS_UNAVAILABLE_TOOLS names {name!r}, and there is no such tool; /tools shows their names."
+
+    def _all_names(self, server: str, tool: str) -> tuple[str, ...]:
+        return self._names.get((server, tool), ""), plain_name(server, tool)
 
     def _name_tools(self, connections: Sequence[ServerConnection]) -> None:
         self._names = model_names((one.config.name, tool) for one in connections for tool in one.tools)

@@ -27,7 +27,7 @@ ToolKey: TypeAlias = tuple[str, str]
 def model_names(tools: Iterable[ToolKey]) -> dict[ToolKey, str]:
     """Returns the model-facing name of each tool; the order of `tools` plays no part in it."""
     keys = sorted(set(tools))
-    plain = {key: _plain_name(*key) for key in keys}
+    plain = {key: plain_name(*key) for key in keys}
     shared = Counter(plain.values())
     names = {key: name for key, name in plain.items() if shared[name] == 1}
     taken = set(names.values())
@@ -38,14 +38,15 @@ def model_names(tools: Iterable[ToolKey]) -> dict[ToolKey, str]:
     return names
 
 
+def plain_name(server: str, tool: str) -> str:
+    """Returns the name of a tool that shares it with no other, which it has whatever other servers there are."""
+    own, name = _prefixes(server), _OTHER.sub("_", tool)
+    return (name if name.startswith(own) else own[0] + name)[-MAX_CHARS:]
+
+
 def may_be_of(name: str, server: str) -> bool:
     """Tells whether a tool of a server could have this model-facing name, whatever tools it has."""
     return name.startswith(_prefixes(server)) or len(name) == MAX_CHARS
-
-
-def _plain_name(server: str, tool: str) -> str:
-    own, name = _prefixes(server), _OTHER.sub("_", tool)
-    return (name if name.startswith(own) else own[0] + name)[-MAX_CHARS:]
 
 
 def _prefixes(server: str) -> tuple[str, ...]:

@@ -9,9 +9,12 @@ as saving the report that the person wanted: into an own store it is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
+
+from agent_host.mcp_clients.naming import plain_name
 
 Word: TypeAlias = Literal["allow", "ask", "deny"]
 Reason: TypeAlias = Literal["tool", "server", "always", "read_only", "own_store", "write", "untrusted", "by_host"]
@@ -22,6 +25,28 @@ OWN_STORES: Final = frozenset({"memory", "calendar", "notes", "messages", "repor
 """The built-in servers whose writes end in a store of this home and nowhere else."""
 _OTHERS_WORDS: Final = frozenset({"search"})
 """The built-in server whose every answer was written by strangers."""
+
+
+def word_for(said: Mapping[str, Word], server: str, tool: str) -> Word | None:
+    """Returns what a person said of a very tool, by its own name.
+
+    A word that forbids counts by the name that a model calls the tool by as well: it must not be lost by how `/tools`
+    shows a name. One that allows does not, as another tool may really be called that.
+    """
+    word = said.get(plain_name(server, tool))
+    return said.get(tool) or (word if word != "allow" else None)
+
+
+def rules_for_nothing(said: Mapping[str, Word], server: str, tools: Iterable[str]) -> Iterator[str]:
+    """Yields a sentence for each rule that is about none of a server's tools."""
+    known = {plain_name(server, tool): tool for tool in tools}
+    names = set(known.values())
+    for name, word in said.items():
+        if name == EVERY_TOOL or name in names or (name in known and word != "allow"):
+            continue
+        meant = known.get(name) or next(iter(get_close_matches(name, names, n=1)), None)
+        advice = f"did you mean {meant!r}?" if meant else "take it out, or correct its name."
+        yield f"mcp.json has a rule for {name!r} of {server!r}, which has no such tool; {advice}"
 
 
 @dataclass(frozen=True)
@@ -39,7 +64,7 @@ class Subject:
 
 def permission(subject: Subject, *, after_untrusted: bool, by_host: bool = False) -> tuple[Word, Reason]:
     """Returns what holds for one call, and why; `by_host`: no model asked for it."""
-    if (word := subject.said.get(subject.tool)) is not None:
+    if (word := word_for(subject.said, subject.server, subject.tool)) is not None:
         return word, "tool"
     word = subject.said.get(EVERY_TOOL)
     if word is not None and not (word == "ask" and subject.always):

@@ -35,6 +35,11 @@ class Pin:
         return () if self._manifest is None else pinning.offered(self._manifest)
 
     @property
+    def pending(self) -> Tools:
+        """What the server lists now, where nobody has accepted it."""
+        return (self._manifest.pending if self._manifest else None) or ()
+
+    @property
     def change(self) -> Change | None:
         """What the server changed and nobody has accepted."""
         manifest = self._manifest

@@ -4,7 +4,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from agent_host.mcp_clients.permissions import Reason, Subject, Word, brings_others_words, permission
+from agent_host.mcp_clients.permissions import (
+    Reason,
+    Subject,
+    Word,
+    brings_others_words,
+    permission,
+    rules_for_nothing,
+)
 
 
 def _tool(
@@ -71,6 +78,36 @@ def test_the_most_particular_word_of_the_person_wins_whatever_the_turn_has_read(
 ) -> None:
     assert permission(subject, after_untrusted=False) == expected
     assert permission(subject, after_untrusted=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"far_write": "deny"}, ("deny", "tool")),
+        ({"far_write": "ask"}, ("ask", "tool")),
+        ({"far_write": "allow"}, ("ask", "write")),
+        ({"far_write": "deny", "write": "allow"}, ("allow", "tool")),
+    ],
+)
+def test_what_forbids_a_tool_counts_by_the_name_a_model_calls_it_by_too(
+    said: Mapping[str, Word], expected: tuple[Word, Reason]
+) -> None:
+    assert permission(_tool(said=said), after_untrusted=False) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"*": "ask", "delete": "deny", "far_write": "deny"}, []),
+        ({"delet": "deny"}, ["a rule for 'delet' of 'far', which has no such tool; did you mean 'delete'?"]),
+        ({"far_write": "allow"}, ["did you mean 'write'?"]),
+        ({"zzz": "ask"}, ["take it out, or correct its name."]),
+    ],
+)
+def test_a_rule_that_is_about_no_tool_is_named(said: Mapping[str, Word], words: list[str]) -> None:
+    told = list(rules_for_nothing(said, "far", ["write", "delete"]))
+    assert len(told) == len(words)
+    assert all(expected in sentence for expected, sentence in zip(words, told, strict=True))
 
 
 def test_answers_of_other_servers_and_of_the_web_hold_others_words_whatever_they_say() -> None:

@@ -70,7 +70,8 @@ class Room:
         self.approver = ScriptedApprover(*answers)
         guard = Guard(self.approver, StandingPermissions(self.folder / "permissions.json"))
         manifests = ManifestFolder(self.folder / "manifests")
-        rules = ToolRules(guard, manifests, self.ledger, frozenset(unavailable), lazy=lazy)
+        elsewhere = frozenset({"update_soul"})
+        rules = ToolRules(guard, manifests, self.ledger, frozenset(unavailable), elsewhere, lazy=lazy)
         box = McpToolBox([config or self.server.config], "0.1.0", log=self.folder / "log", rules=rules)
         try:
             yield box
@@ -149,6 +150,30 @@ async def test_tools_that_are_not_available_are_neither_offered_nor_called(room:
     assert "raw_write" not in names
     assert outcome.content == "There is no tool named raw_write; use one that is offered."
     assert room.server.lines() == 0
+
+
+async def test_a_tool_is_left_out_also_where_another_server_would_share_its_name(tmp_path: Path) -> None:
+    servers = []
+    for name, folder in (("a!", tmp_path / "1"), ("a_", tmp_path / "2")):
+        folder.mkdir()
+        servers.append(RawServer(folder, (), name).config)
+    box = McpToolBox(servers, "0.1.0", rules=ToolRules(unavailable=frozenset({"a__write"})))
+    names = await _names(box)
+    await box.close()
+    assert [name for name in names if name.startswith("a__get-echo_")]
+    assert not [name for name in names if name.startswith("a__write")]
+
+
+async def test_a_rule_and_a_name_that_are_about_no_tool_are_told(room: Room) -> None:
+    odd = replace(room.server.config, permissions={"writ": "deny", "raw_write": "deny"})
+    async with room.box(config=odd, unavailable=("raw_announce", "raw_anounce", "update_soul")) as box:
+        names = await _names(box)
+        problems = box.problems()
+    assert names == ["raw_get-echo"]
+    assert problems == (
+        "mcp.json has a rule for 'writ' of 'raw', which has no such tool; did you mean 'write'?",
+        "PROMETHEUS_UNAVAILABLE_TOOLS names 'raw_anounce', and there is no such tool; /tools shows their names.",
+    )
 
 
 async def test_a_pinned_server_is_offered_at_once_and_started_by_its_first_call(room: Room) -> None:
