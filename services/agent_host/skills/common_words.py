@@ -1,4 +1,4 @@
-"""English words that say nothing about what a message wants."""
+"""English words that say nothing about what a message wants, and some that say the same of it."""
 
 _WORDS = """
 a about after again all also am an and any are as ask at away back be because been before being best better
@@ -13,3 +13,6 @@ tonight too try two under until up us use used user very want was way we week we
 while who why will wish with without word words work would write yes yesterday yet you your
 """
 COMMON_WORDS = frozenset(_WORDS.split())
+
+ALIKE = {"book": "schedule", "arrange": "schedule", "plan": "schedule", "mail": "email", "picture": "photo"}
+"""Words that one may say for the other."""

@@ -78,7 +78,7 @@ def skill_in(text: str, folder: str) -> Skill | str:
             "its front matter."
         )
     triggers, never, tools = (_texts(told.get(member)) for member in ("triggers", "never", "tools"))
-    return Skill(name, description, match["body"].strip(), triggers, never, tools)
+    return Skill(name, description, match["body"].strip(), triggers, never, tools, told.get("about") == "outside")
 
 
 def _mapping(text: str) -> dict[str, Any] | None:

@@ -5,68 +5,26 @@ from __future__ import annotations
 import pytest
 
 from agent_host.skills.loading import SHIPPED, SkillFolder
-from agent_host.skills.matching import Skill, is_triggered, matching, telling_words
+from agent_host.skills.matching import Skill, matching, telling_words
+from tests.agent_host.skills.messages import EVERYDAY, RESEARCH
 
 SHIPPED_SKILLS = SkillFolder((SHIPPED,)).skills()
 MEETINGS = Skill("schedule-meeting", "Schedule a meeting with people at a time that suits all of them", "body")
+SUITS = Skill(
+    "schedule-meeting",
+    "Schedule a meeting with people: find a time that suits everybody and send the invitation.",
+    "body",
+)
+BUDGET_TRIP = Skill("trip-planner", "Plan a trip: book flights, hotels and trains within a budget.", "body")
 TRAVEL = Skill("plan-trip", "Plan a trip: flights, hotels and an itinerary for travel abroad", "body")
-RESEARCH = [
-    "Research the competitors of mem0",
-    "Please research Zep and Letta",
-    "How much funding did Mem0 raise?",
-    "Who competes with Zep?",
-    "look into Zep and Letta for me",
-    "look into Zep and Letta for the board",
-    "Can you look into Zep?",
-    "I need you to compare Mem0 with Zep.",
-    "Compare Postgres vs SQLite for small teams",
-    "Who are the investors of Mem0?",
-    "who are mem0's competitors",
-    "Write a report on vector databases",
-    "Prepare me a short report about solid-state batteries",
-    "Hi! Could you do some research on heat pumps?",
-    "Find out more about the EU AI Act",
-    "What is the market for home batteries?",
-    "Thanks. Now dig into their pricing history",
-    "Recherchiere die Konkurrenten von Mem0",
-    "Kannst du bitte Mem0 recherchieren? Vergleiche Mem0 mit Zep.",
-    "Wie viel Kapital hat Zep aufgenommen?",
-    "Wer sind die Wettbewerber von Zep?",
-    "Schreibe einen Bericht über Wärmepumpen",
-]
-EVERYDAY = [
-    "",
-    "Save a summary of this chat",
-    "What time is it with you",
-    "thanks for the help with that, and have a good day",
-    "Thanks for the research",
-    "Book a meeting with Sam tomorrow at 10",
-    "look into my calendar for Friday",
-    "Compare my notes with the meeting",
-    "Report the bug to Sam by email",
-    "Remember that I like window seats",
-    "what did I say about the report?",
-    "The report is due on Friday",
-    "show the report on Zep",
-    "list my reports",
-    "Draft an email to Ana about the research",
-    "I did the research on Monday",
-    "What's the capital of France?",
-    "Who is Sam?",
-    "find out when my dentist appointment is",
-    "How much did I spend on coffee?",
-    "How much milk do I need?",
-    "Who is coming to the meeting?",
-    "What is the weather like?",
-    "tell me a joke",
-    "Guten Morgen",
-    "Vergleiche meine Termine mit denen von Sam",
-]
 
 
-@pytest.mark.parametrize("message", RESEARCH)
-def test_a_question_about_the_outside_world_is_research(message: str) -> None:
-    assert [skill.name for skill in matching(message, SHIPPED_SKILLS)] == ["research-report"]
+def chosen(message: str) -> list[str]:
+    return [skill.name for skill in matching(message, SHIPPED_SKILLS)]
+
+
+def test_a_question_about_the_outside_world_is_research() -> None:
+    assert [message for message in RESEARCH if chosen(message) != ["research-report"]] == []
 
 
 @pytest.mark.parametrize(
@@ -115,9 +73,11 @@ def test_what_only_sounds_like_a_lesson_is_none(message: str) -> None:
     assert matching(message, SHIPPED_SKILLS) == ()
 
 
-@pytest.mark.parametrize("message", EVERYDAY)
-def test_an_everyday_message_loads_no_skill(message: str) -> None:
-    assert matching(message, [*SHIPPED_SKILLS, MEETINGS, TRAVEL]) == ()
+def test_an_everyday_message_loads_no_skill_but_the_one_it_is_about() -> None:
+    found = {message: matching(message, [*SHIPPED_SKILLS, MEETINGS, TRAVEL]) for message in EVERYDAY}
+    assert {message: [skill.name for skill in skills] for message, skills in found.items() if skills} == {
+        "Book a meeting with Sam tomorrow at 10": ["schedule-meeting"],
+    }
 
 
 @pytest.mark.parametrize(
@@ -126,12 +86,35 @@ def test_an_everyday_message_loads_no_skill(message: str) -> None:
         ("Schedule a meeting", ["schedule-meeting"]),
         ("hotels for my trip", ["plan-trip"]),
         ("schedule the meeting about our trip and flights", ["plan-trip", "schedule-meeting"]),
-        ("Trips, flights; meetings: SCHEDULE", ["plan-trip", "schedule-meeting"]),
+        ("Trips, flights; meetings, SCHEDULE", ["plan-trip", "schedule-meeting"]),
         ("a trip", []),
     ],
 )
 def test_a_skill_without_triggers_needs_two_words_that_tell(message: str, names: list[str]) -> None:
     assert [skill.name for skill in matching(message, [MEETINGS, TRAVEL])] == names
+
+
+@pytest.mark.parametrize(
+    ("message", "names"),
+    [
+        ("what suits you best, people say meeting is hard", []),
+        ("book me a table, I'll plan the rest", []),
+        ("is the hotel open? and what is my budget", []),
+        ("Book a meeting", ["schedule-meeting"]),
+        ("arrange the meeting, please", ["schedule-meeting"]),
+        ("flights, hotels, and all within my budget", ["trip-planner"]),
+        ("I plan a trip", ["trip-planner"]),
+    ],
+)
+def test_the_words_that_tell_stand_in_one_clause(message: str, names: list[str]) -> None:
+    assert [skill.name for skill in matching(message, [SUITS, BUDGET_TRIP])] == names
+
+
+def test_a_word_that_few_skills_have_tells_more() -> None:
+    skills = [Skill(name, f"Flights and hotels, {name}", "body") for name in ("aa", "bb", "cc")]
+    found = matching("flights and hotels for a visa", [*skills, Skill("zz", "Flights with a visa", "body")])
+
+    assert [skill.name for skill in found] == ["zz", "aa"]
 
 
 def test_no_more_than_two_skills_join_a_prompt_and_a_trigger_comes_first() -> None:
@@ -140,17 +123,6 @@ def test_no_more_than_two_skills_join_a_prompt_and_a_trigger_comes_first() -> No
     found = matching("schedule the meeting trip with flights", [MEETINGS, TRAVEL, third, sure])
 
     assert [skill.name for skill in found] == ["asked", "meeting-trip"]
-
-
-def test_a_star_stands_for_words_and_alternatives_for_one_of_them() -> None:
-    skill = Skill("s", "d", "b", triggers=("who|what beats * in price",), never=("me",))
-
-    assert is_triggered("Who beats Zep in price?", skill)
-    assert is_triggered("Hello. Please, what beats the big three in price", skill)
-    assert not is_triggered("who beats in price", skill)
-    assert not is_triggered("who beats me in price", skill)
-    assert not is_triggered("(.*) beats Zep in price", skill)
-    assert not is_triggered("who beats " + "x " * 20 + "in price", skill)
 
 
 def test_common_words_and_endings_tell_nothing() -> None:
