@@ -43,7 +43,8 @@ def what_was_read(events: Iterable[TurnEvent], reply: str) -> dict[str, JsonValu
 
 def heard_outside(events: Iterable[TurnEvent]) -> bool:
     """Tells whether a turn has read words of somebody else than the person, such as a web page's."""
-    outcomes = [event.outcome for event in events if isinstance(event, ToolCalled)]
+    calls = [event.outcome for event in events if isinstance(event, ToolCalled)]
+    outcomes = [call for call in calls if call.permission is None or call.permission.granted]  # else nothing came in
     return any(
         outcome.outside
         or outcome.server not in OWN_SERVERS

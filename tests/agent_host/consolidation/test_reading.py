@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from agent_host.consolidation.reading import READ_CHARACTERS, bounded, what_was_read
-from agent_host.mcp_clients.protocol import ToolOutcome
+from dataclasses import replace
+
+from agent_host.consolidation.reading import READ_CHARACTERS, bounded, heard_outside, what_was_read
+from agent_host.mcp_clients.protocol import Permission, ToolOutcome
 from agent_host.providers.protocol import JsonValue
 from agent_host.report_digest import MARKER
 from agent_host.tracing.events import Notice, ToolCalled
@@ -38,6 +40,15 @@ def test_words_from_outside_leave_a_mark() -> None:
     assert what_was_read([called("search", {"results": []})], "hi") == {"outside": True}
     assert what_was_read([called("somebody-else", None)], "hi") == {"outside": True}
     assert what_was_read([called("memory", untrusted)], "hi") == {"read": ["x"], "outside": True}
+
+
+def test_a_call_that_was_not_allowed_brought_nothing_in() -> None:
+    refused = called("somebody-else", None, failed=True)
+    for granted in (True, False):
+        permission = Permission(granted, "write", "no")
+        call = replace(refused, outcome=replace(refused.outcome, permission=permission))
+        assert heard_outside([call]) is granted
+    assert not heard_outside([called("local", None), called("", None, failed=True)])
 
 
 def test_a_report_is_known_by_the_reply_or_by_what_was_sent_to_a_tool() -> None:
