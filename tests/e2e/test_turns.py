@@ -57,6 +57,8 @@ async def test_real_turns_are_checked_against_what_their_tools_did(person: Perso
     assert values[0]["spend_claim"] == 1
     assert (values[1]["spend_claim"], values[1]["errors_handled"]) == (0, 0)
     assert [turn["as_receipted"] for turn in (good, bad)] == [True, True]
+    signed = (person.home / "receipts" / "chains" / "turns.jsonl").read_text().splitlines()
+    assert [turn["trace_sha256"] for turn in (good, bad)] == [json.loads(line)["traceHash"] for line in signed]
     lines = (person.home / "host" / "traces").glob("*.jsonl")
     rows = [json.loads(line) for path in lines for line in path.read_text().splitlines()]
     receipt = next(row for row in rows if row["type"] == "receipt")

@@ -104,14 +104,14 @@ def _after(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _integrity(turn: TracedTurn) -> str:
-    number = f"receipt {turn.entry_id}" if turn.entry_id is not None else "receipt, not signed when it was made"
     if turn.is_as_receipted is None:
         return "This trace holds no receipt to compare it with."
-    if turn.is_as_receipted:
-        return (
-            f"The trace is, byte for byte, the one of its {number}; `agent-host receipts show {turn.turn_id}` has it."
-        )
-    return f"The trace is not the one of its {number}: it was changed, or lost lines. Do not rely on it."
+    if not turn.is_as_receipted:
+        number = f"receipt {turn.entry_id}" if turn.entry_id is not None else "receipt"
+        return f"The trace is not the one of its {number}: it was changed, or lost lines. Do not rely on it."
+    same = f"the same must be under the signature of `agent-host receipts show {turn.turn_id}`, as its trace hash"
+    signed = same if turn.entry_id is not None else "its receipt was not signed when it was made"
+    return f"The trace is whole, byte for byte, by its own receipt line. Its SHA-256 is {turn.sha256}; {signed}."
 
 
 def _summary(results: Sequence[Result]) -> str:

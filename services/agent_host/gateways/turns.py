@@ -50,6 +50,7 @@ class CheckedTurn:
             "cost_micro_usd": sum(known) if known else None,
             "entry_id": self.turn.entry_id,
             "as_receipted": self.turn.is_as_receipted,
+            "trace_sha256": self.turn.sha256,
             "checks": {one.name: {"value": one.value, "note": one.note} for one in self.results},
         }
 

@@ -130,13 +130,21 @@ class TracedTurn:
         """The scores it was given afterwards."""
         return tuple(row.members for row in self.later if row.kind == "score")
 
+    @cached_property
+    def sha256(self) -> str:
+        """Lower-case hex SHA-256 of the lines, from start to end, as they stand."""
+        return hashlib.sha256(b"".join(row.raw for row in self.rows)).hexdigest()
+
     @property
     def is_as_receipted(self) -> bool | None:
-        """Whether the lines are, byte for byte, those the receipt's trace hash covers; None without a receipt line."""
+        """Whether the lines are those whose hash the trace's own receipt line names; None without such a line.
+
+        That line is not signed: who may change the others may change it. What is signed is on the ledger.
+        """
         made = next((row.members.get("turn_receipt") for row in self.later if row.kind == "receipt"), None)
         if not isinstance(made, Mapping):
             return None
-        return hashlib.sha256(b"".join(row.raw for row in self.rows)).hexdigest() == made.get("trace_hash")
+        return self.sha256 == made.get("trace_hash")
 
     def _of(self, kind: str) -> Mapping[str, Any]:
         return next((row.members for row in self.rows if row.kind == kind), {})

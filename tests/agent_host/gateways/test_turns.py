@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ async def test_one_turn_is_shown_step_by_step_with_the_note_of_each_check(
     assert "  tool memory_search: ok, 2 ms\n" in shown
     assert "  llm loop: scripted, 12 in / 33 out, $0.000\n" in shown
     assert "reply: Ana and Bob." in shown
-    assert "byte for byte, the one of its receipt 1" in shown
+    assert "whole, byte for byte, by its own receipt line" in shown
     assert "spend_claim       FAIL  the reply says $7, and the trace $0\n" in failing
 
 
@@ -101,6 +102,25 @@ async def test_a_trace_that_was_edited_since_its_receipt_is_told(
     run(["turns", "--home", str(home), "--window", "all"])
 
     assert "1 trace changed or incomplete since the receipt." in capsys.readouterr().out
+
+
+async def test_a_trace_that_was_edited_with_its_receipt_line_is_not_called_the_one_that_was_signed(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["turns", "--home", str(home), "--window", "all", "--json"])
+    first = told(capsys)["turns"][0]
+    path = home / "host" / "traces" / "2026-11-30.jsonl"
+    edited = path.read_bytes().replace(b"Ana and Bob.", b"Ana and Eve.")
+    lines = edited.splitlines(keepends=True)
+    ends = next(at for at, line in enumerate(lines, start=1) if b'"turn_end"' in line)
+    forged = sha256(b"".join(lines[:ends])).hexdigest()
+    path.write_bytes(edited.replace(first["trace_sha256"].encode(), forged.encode()))
+
+    run(["turns", first["turn_id"], "--home", str(home)])
+
+    shown = capsys.readouterr().out
+    assert f"Its SHA-256 is {forged}; the same must be under the signature of `agent-host receipts show" in shown
+    assert forged != first["trace_sha256"]
 
 
 async def test_a_file_in_another_encoding_is_named_and_the_rest_is_shown(
