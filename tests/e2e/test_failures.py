@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -215,15 +216,15 @@ def test_a_piped_conversation_can_be_quit_while_its_input_stays_open(person: Per
     assert (status, error) == (0, b"")
 
 
-def test_ctrl_c_twice_ends_a_piped_conversation_while_its_input_stays_open(person: Person) -> None:
+def test_ctrl_c_ends_a_piped_conversation_while_its_input_stays_open(person: Person) -> None:
     person.without_tools()
     with start_chat(person) as chat:
         say(chat, "What is 2 + 3?")
-        assert chat.stdout is not None
         chat.send_signal(signal.SIGINT)
-        while b"Press Ctrl-C again" not in chat.stdout.readline():
-            assert chat.poll() is None
-        chat.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):  # where it met the very end of the turn, it counted for that
+            chat.wait(5)
+        if chat.poll() is None:
+            chat.send_signal(signal.SIGINT)
         status = chat.wait(PATIENCE_S)
         error = chat.stderr.read() if chat.stderr else None
 
