@@ -160,7 +160,7 @@ async def test_cost_sums_this_conversation_and_says_what_has_no_price(tmp_path: 
 
     _, shown = await talk("a", "b", "free?", "/cost", None, host=Dear(), home=tmp_path)
 
-    assert "This conversation: $3.000 est, without 1 turn whose price is not known." in shown
+    assert "Since this program began: $3.000 est, without 1 turn whose price is not known." in shown
     assert "No model was asked in this window (today)." in shown
 
 

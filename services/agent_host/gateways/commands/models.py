@@ -35,14 +35,14 @@ def model_choices(desk: Desk, _: str) -> list[Choice]:
 
 
 async def cost(desk: Desk, window: str) -> Answer:
-    """Says what this conversation cost, and then what the models of a window of days did.
+    """Says what the turns since the start of this program cost, resumed sessions or not, and then what the models of a window of days did.
 
     Raises:
         UsageError: there is no such window.
     """
     told = cost_text(desk.settings, window or "today")
     unpriced = sum(not one.receipt.model.priced for one in desk.turns)
-    here = f"This conversation: {dollars(sum(one.receipt.total_micro_usd for one in desk.turns))} est"
+    here = f"Since this program began: {dollars(sum(one.receipt.total_micro_usd for one in desk.turns))} est"
     turns = "1 turn" if unpriced == 1 else f"{unpriced} turns"
     here += f", without {turns} whose price is not known" if unpriced else ""
     return Answer(f"{here}.\n{told}")
