@@ -94,6 +94,7 @@ def test_two_conversations_registered_the_spec_of_their_decisions_once(spoken: P
     assert hashlib.sha256(shown.stdout).hexdigest() == specs[0]["specHash"]
 
 
+@pytest.mark.slow  # four processes
 def test_receipts_can_be_listed_shown_and_verified_from_the_command_line(spoken: Person) -> None:
     listed = spoken.run("agent-host", "receipts", "list")
     shown = spoken.run("agent-host", "receipts", "show", "1")

@@ -42,6 +42,7 @@ def test_full_text_search_with_its_own_stems_finds_no_fact_either() -> None:
             assert connection.execute("SELECT count(*) FROM fact WHERE fact MATCH ?", (asked,)).fetchone() == (0,), pair
 
 
+@pytest.mark.slow  # searches for each of 420 texts
 def test_words_alone_find_almost_nothing_and_vectors_of_words_add_little(tmp_path: Path) -> None:
     words, both = outcomes(WordsEmbedder, tmp_path)
 

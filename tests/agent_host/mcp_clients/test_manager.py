@@ -366,6 +366,7 @@ async def test_a_call_under_way_when_the_box_closes_starts_no_server_anew(tmp_pa
     assert len(server.seen("initialize")) == 1
 
 
+@pytest.mark.slow
 async def test_closing_ends_a_server_that_does_not_heed_the_end_of_its_input(tmp_path: Path) -> None:
     async with _open(tmp_path, "deaf") as (_, server):
         pid = server.pid
@@ -388,6 +389,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 async def test_servers_end_when_their_host_is_killed(tmp_path: Path) -> None:
     words = ("-c", HOST, *RawServer(tmp_path).config.args, lab.__file__)
     host = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=asyncio.subprocess.PIPE)
