@@ -1,4 +1,4 @@
-"""The commands about tool servers: `agent-host mcp list|accept|login|logout`."""
+"""The commands about tool servers: `agent-host mcp list|diff|accept|login|logout`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,17 @@ def mcp_list(home: HomeOption = None) -> int:
 
     settings = settings_of(home)
     return run_command(lambda: list_servers(settings, os.environ))
+
+
+@mcp.command("diff")
+def mcp_diff(
+    name: Annotated[str, typer.Argument(help="A server, as mcp.json or `mcp list` names it.")], home: HomeOption = None
+) -> int:
+    """Show what a server changed of its tools, line by line, before you accept it."""
+    from agent_host.gateways.mcp import diff
+
+    settings = settings_of(home)
+    return run_command(lambda: diff(settings, os.environ, name))
 
 
 @mcp.command("accept")

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from agent_host.gateways.screen import Screen
 from agent_host.mcp_clients.approval import Answer, CallQuestion, LessonQuestion, Question, ToolsQuestion
+from agent_host.mcp_clients.tool_changes import in_short
 from agent_host.tracing.redaction import redact
 
 ARGUMENTS_SHOWN: Final = 600
@@ -63,7 +64,9 @@ def question_text(question: Question) -> str:
     if isinstance(question, LessonQuestion):
         return _lesson_text(question)
     if isinstance(question, ToolsQuestion):
-        return f"The server {question.server} changed its tools ({question.change}). Use them as they are now?"
+        changed = in_short(question.lines, f"agent-host mcp diff {question.server}")
+        about = f"The server {question.server} changed its tools ({question.change})."
+        return "\n".join(part for part in (about, changed, "Use them as they are now?") if part)
     lines = [f"{question.server} is to run {question.tool}: {question.does or 'it does not say what that does'}"]
     if question.destructive:
         lines.append("It may delete or overwrite what is there.")

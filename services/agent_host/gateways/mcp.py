@@ -1,4 +1,4 @@
-"""`agent-host mcp`: which servers there are, what of them is accepted, and a yes to what they changed."""
+"""`agent-host mcp`: which servers there are, what of them is accepted, what they changed, and a yes to that."""
 
 from __future__ import annotations
 
@@ -44,6 +44,18 @@ def servers_text(settings: Settings, environ: Mapping[str, str]) -> str:
     return table(rows) or "There is no server."
 
 
+async def diff(settings: Settings, environ: Mapping[str, str], name: str) -> int:
+    """Prints all that a server changed and nobody has accepted.
+
+    Raises:
+        UsageError: there is no such server, or it changed nothing that waits.
+        ConfigurationError, SetupError: the settings or `mcp.json` cannot be used.
+    """
+    lines = _changed(settings, environ, name).changed_lines
+    sys.stdout.write(printable("\n".join(lines)) + "\n")
+    return 0
+
+
 async def accept(settings: Settings, environ: Mapping[str, str], name: str) -> int:
     """Accepts what a server lists now, and records that in the ledger if its writer answers.
 
@@ -59,7 +71,7 @@ async def accept(settings: Settings, environ: Mapping[str, str], name: str) -> i
 
 
 def command(settings: Settings, environ: Mapping[str, str], told: str) -> str:
-    """Returns the answer to `/mcp`, `/mcp list` and `/mcp accept NAME` in a conversation.
+    """Returns the answer to `/mcp`, `/mcp list`, `/mcp diff NAME` and `/mcp accept NAME` in a conversation.
 
     What is accepted is offered from the next turn on, which records it too.
 
@@ -67,13 +79,14 @@ def command(settings: Settings, environ: Mapping[str, str], told: str) -> str:
         UsageError: it is none of these, there is no such server, or nothing of it to accept.
         ConfigurationError, SetupError: the settings or `mcp.json` cannot be used.
     """
-    verb, _, name = told.partition(" ")
+    verb, _, name = (part.strip() for part in told.partition(" "))
     if verb in {"", "list"} and not name:
         return servers_text(settings, environ)
-    if verb == "accept" and name.strip():
-        name = name.strip()
+    if verb == "diff" and name:
+        return "\n".join(_changed(settings, environ, name).changed_lines)
+    if verb == "accept" and name:
         return f"{name}: {len(_accepted(settings, environ, name).tools)} tools accepted."
-    raise UsageError("Type /mcp for the list of servers, or /mcp accept and the name of one.")
+    raise UsageError("Type /mcp for the list of servers, or /mcp diff or /mcp accept and the name of one.")
 
 
 def changed(settings: Settings, environ: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -86,12 +99,17 @@ def changed(settings: Settings, environ: Mapping[str, str]) -> list[tuple[str, s
 
 
 def _accepted(settings: Settings, environ: Mapping[str, str], name: str) -> Pin:
+    pin = _changed(settings, environ, name)
+    pin.answer(yes=True)
+    return pin
+
+
+def _changed(settings: Settings, environ: Mapping[str, str], name: str) -> Pin:
     pin = next((pin for config, pin in _pins(settings, environ) if config.name == name), None)
     if pin is None:
         raise UsageError(f"There is no server {name[:100]!r}; `agent-host mcp list` names them.")
     if pin.change is None:
         raise UsageError(f"The server {name!r} changed nothing that waits to be accepted.")
-    pin.answer(yes=True)
     return pin
 
 
@@ -122,6 +140,6 @@ def _source(config: ServerConfig) -> str:
 
 def _state(pin: Pin) -> str:
     if pin.change is not None:
-        said = "was refused" if not pin.wants_answer else "waits for `agent-host mcp accept`"
+        said = "was refused" if not pin.wants_answer else "waits: see `agent-host mcp diff`"
         return f"{len(pin.tools)} tools offered; it changed some ({pin.change}), which {said}"
     return f"{len(pin.tools)} tools" if pin.known else "not started yet"

@@ -30,10 +30,11 @@ class CallQuestion:
 
 @dataclass(frozen=True)
 class ToolsQuestion:
-    """May a server's changed tools be used? `change` says in a few words what changed."""
+    """May a server's changed tools be used? `change` says in a few words what changed, `lines` has it line by line."""
 
     server: str
     change: str
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,8 @@ class ServerConnection:
         if self.pin.wants_answer:
             return (
                 f"The server {self.config.name!r} changed its tools ({self.pin.change}); what is not as it was is held "
-                f"back until you run `agent-host mcp accept {self.config.name}`."
+                f"back: read it with `agent-host mcp diff {self.config.name}`, then run `agent-host mcp accept "
+                f"{self.config.name}`."
             )
         if not self.pin.tools:
             return None  # nothing is known of them
@@ -164,8 +165,8 @@ class ServerConnection:
     def _held_back(self, tool: str) -> str:
         name = self.config.name
         return (
-            f"{tool} was not called: {name} changed or withdrew it since its tools were accepted; the person can look "
-            f"at that with `agent-host mcp list` and take it with `agent-host mcp accept {name}`."
+            f"{tool} was not called: {name} changed or withdrew it since its tools were accepted; the person can read "
+            f"that with `agent-host mcp diff {name}` and take it with `agent-host mcp accept {name}`."
         )
 
     def _sentence(self, tool: str, failure: Failure, repeatable: bool) -> str:

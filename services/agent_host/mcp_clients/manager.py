@@ -212,7 +212,7 @@ class McpToolBox:
         async with self._settling:
             if not pin.wants_answer:
                 return
-            answer = await approver.ask(ToolsQuestion(connection.config.name, str(pin.change)))
+            answer = await approver.ask(ToolsQuestion(connection.config.name, str(pin.change), pin.changed_lines))
             if answer != "unasked":
                 pin.answer(yes=answer != "no")
         self._record_soon()

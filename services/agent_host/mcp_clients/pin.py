@@ -7,6 +7,7 @@ from dataclasses import replace
 from agent_host.mcp_clients import pinning
 from agent_host.mcp_clients.pinning import Change, Manifest, ManifestFolder, ManifestVersion, Tools
 from agent_host.mcp_clients.server_config import ServerConfig
+from agent_host.mcp_clients.tool_changes import difference
 
 
 class Pin:
@@ -48,6 +49,13 @@ class Pin:
             if manifest is None or manifest.pending is None
             else pinning.change_between(manifest.tools, manifest.pending)
         )
+
+    @property
+    def changed_lines(self) -> tuple[str, ...]:
+        """What the server changed and nobody has accepted, line by line."""
+        manifest = self._manifest
+        waits = manifest is not None and manifest.pending is not None
+        return difference(manifest.tools, manifest.pending or ()) if manifest is not None and waits else ()
 
     @property
     def wants_answer(self) -> bool:

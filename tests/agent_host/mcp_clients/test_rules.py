@@ -287,7 +287,8 @@ async def test_a_server_that_changes_its_tools_and_says_nothing_is_found_out_at_
             await asyncio.sleep(0.01)
             await box.specs()
         names = await _names(box)
-    assert room.approver.questions == [ToolsQuestion("raw", "changed: write")]
+    bent = ("write (changed)", f"  - {WRITE['description']}", f"  + {BENT['description']}")
+    assert room.approver.questions == [ToolsQuestion("raw", "changed: write", bent)]
     assert names == ["raw_announce", "raw_get-echo"]
 
 
