@@ -35,7 +35,7 @@ def model_choices(desk: Desk, _: str) -> list[Choice]:
 
 
 async def cost(desk: Desk, window: str) -> Answer:
-    """Says what the turns since the start of this program cost, resumed sessions or not, and then what the models of a window of days did.
+    """Says what the turns since this program began cost, and then what the models of a window of days did.
 
     Raises:
         UsageError: there is no such window.
