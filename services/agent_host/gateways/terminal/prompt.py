@@ -98,6 +98,7 @@ def _typed_so_far(keyboard: Input) -> list[KeyPress]:
 
 
 def _keys() -> KeyBindings:
+    from prompt_toolkit.filters import is_searching
     from prompt_toolkit.key_binding import KeyBindings
 
     keys = KeyBindings()
@@ -117,7 +118,7 @@ def _keys() -> KeyBindings:
     def _new_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
-    @keys.add("c-c")
+    @keys.add("c-c", filter=~is_searching)  # there it ends the search, as everywhere
     def _cancel(event: KeyPressEvent) -> None:
         if event.current_buffer.text:
             event.current_buffer.reset()  # what was typed goes, and nothing else happens

@@ -30,6 +30,8 @@ def keyboard() -> Iterator[PipeInput]:
         ("a\\b\r", "a\\b"),
         ("\x1b[200~x\ny\\\r\nz\x1b[201~\r", "x\ny\\\nz"),
         ("gone\x03kept\r", "kept"),
+        ("\x12\x03kept\r", "kept"),
+        ("\x12sought\x03kept\r", "kept"),
         ("玉露 👩\r", "玉露 👩"),
     ],
 )
