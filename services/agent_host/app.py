@@ -1,4 +1,4 @@
-"""Composition root of the host: the only module that names concrete providers, stores and servers.
+"""Composition root of the host: with `answering` the only module that names concrete providers, stores and servers.
 
 `Host` is cheap to make: it loads no SDK, so that the first prompt does not wait. Everything else is made in the
 background, or at the latest by the first turn.
@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,6 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_host.answering import open_provider
 from agent_host.budget import Budget, limits
 from agent_host.chat_log import ChatLog, Found, SessionSummary
 from agent_host.children import Child, socket_path
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from agent_host.mcp_clients.protocol import ToolBox
     from agent_host.mcp_clients.server_config import ServerConfig
     from agent_host.memory_overview import MemoryOverview
-    from agent_host.providers.protocol import Identity, Provider, Usage
+    from agent_host.providers.protocol import Identity
     from agent_host.receipts.openings import OpeningStore
     from agent_host.receipts.protocol import LedgerReader
     from agent_host.skills.loading import SkillFolder
@@ -234,6 +235,7 @@ class Host:
 
         from agent_host.charges import ChargedTools
         from agent_host.constrained.options import CallOptions
+        from agent_host.constrained.retrying import Patience
         from agent_host.constrained.specs import reply_drafter
         from agent_host.memory_parts import nothing_after, open_consolidator, open_small_calls, retrieval_of
         from agent_host.providers.pricing import has_price
@@ -281,6 +283,7 @@ class Host:
             meter=usage.add,
             registry=calls.registry,
             spans=spans,
+            patience=Patience(calls.breakers),
             skills=skill_folder(settings),
             shows_outside=guard.shown_others_words,
         )
@@ -357,38 +360,6 @@ def first_screen(told: HostSettings) -> str:
 
         return f"{FIRST_SCREEN}\nType /help for help, /quit to leave."
     return f"You talk with {told.model} by {told.answered_by}.\nType /help for help, /quit to leave."
-
-
-def open_provider(settings: Settings, told: HostSettings) -> tuple[Provider, Callable[[Usage], int | None]]:
-    """Makes the chosen provider and the function that prices its calls in micro-dollars."""
-    from agent_host.providers.pricing import cost_micro_usd
-
-    provider: Provider
-    if told.provider == "offline":
-        from agent_host.providers.offline.provider import OfflineProvider
-
-        zone = settings.zone()
-        offline = OfflineProvider(lambda: datetime.now(zone), zone)
-        offline.warm_up()
-        provider = offline
-    elif told.provider == "openai-compatible":
-        from agent_host.providers.openai_compatible.provider import OpenAiCompatibleProvider
-
-        compatible = OpenAiCompatibleProvider(
-            model=told.model, api_key=told.api_key or "", base_url=told.base_url, timeout_s=told.llm_timeout_s
-        )
-        compatible.warm_up()
-        provider = compatible
-    else:
-        from agent_host.providers.anthropic.provider import AnthropicProvider
-
-        claude = AnthropicProvider(
-            model=told.model, api_key=told.api_key or "", base_url=told.base_url, timeout_s=told.llm_timeout_s
-        )
-        claude.warm_up()
-        provider = claude
-    who = provider.identity
-    return provider, lambda usage: cost_micro_usd(who.provider, who.model, usage)
 
 
 def open_writer(

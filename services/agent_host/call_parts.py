@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from agent_host.app import CallDesk, open_provider
+from agent_host.answering import open_provider
+from agent_host.app import CallDesk
 from agent_host.constrained.options import CallOptions
 from agent_host.errors import HomeInUseError
 from agent_host.home_lock import HomeLock

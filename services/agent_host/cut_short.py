@@ -12,6 +12,8 @@ from typing import Final
 
 from agent_host.calling import CANCELLED_CALL
 from agent_host.chat_log import UNANSWERED
+from agent_host.constrained.specs import FAILURE_MESSAGE
+from agent_host.errors import BrokenOffError, ProviderError
 from agent_host.loop import Reply
 from agent_host.providers.protocol import Message, Text
 from agent_host.tool_note import tool_note, with_note
@@ -28,6 +30,11 @@ def cut_short(reason: str, events: TurnEvents) -> Reply:
     text = "\n\n".join(part for part in (said, reason, done) if part.strip())
     row = with_note(said.strip() or UNANSWERED, tool_note(events.kept))
     return Reply(text, (Message("assistant", (Text(row),)),), limit_reached=False)
+
+
+def no_answer(error: ProviderError) -> str:
+    """Returns, for a person, why a model's answer is missing, or its end: what it said first stands above."""
+    return str(error) if isinstance(error, BrokenOffError) else f"{FAILURE_MESSAGE} {error}"
 
 
 def deeds(events: Iterable[TurnEvent]) -> str:

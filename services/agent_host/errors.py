@@ -15,7 +15,9 @@ HostError                       base; the message is one sentence for a person
 ├── NoDecisionError             a spec that says `raise` got no usable output; its entry is recorded
 └── ProviderError               a model gave no usable answer
     ├── ProviderRefusedError    the provider refused the request (4xx); asking again changes nothing
-    └── ProviderUnavailableError  network, overload or a broken stream, after bounded retries
+    ├── OverlongReplyError      a reply grew past every use and was given up while it came
+    └── ProviderUnavailableError  network, overload or a broken stream; asking again may do
+        └── BrokenOffError      the stream broke after some of the reply's words were shown: they stand
 """
 
 from __future__ import annotations
@@ -95,5 +97,24 @@ class ProviderRefusedError(ProviderError):
     """The provider refused the request; the same request will be refused again."""
 
 
+class OverlongReplyError(ProviderError):
+    """A reply grew past what any use has for it; the model is there, and asking again is no remedy."""
+
+
 class ProviderUnavailableError(ProviderError):
-    """The provider could not be reached or broke off, after bounded retries."""
+    """The provider could not be reached, or its stream broke.
+
+    `wait_s` is how long the server wants to be left alone, infinite when it is not to be asked again; `requests` is how
+    many were sent.
+    """
+
+    def __init__(
+        self, message: str, usage: Usage | None = None, *, wait_s: float | None = None, requests: int = 1
+    ) -> None:
+        super().__init__(message, usage)
+        self.wait_s = wait_s
+        self.requests = requests
+
+
+class BrokenOffError(ProviderUnavailableError):
+    """A stream broke after some of the reply's words were shown: they stand, and no other reply would go on."""

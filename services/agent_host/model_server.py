@@ -24,7 +24,7 @@ async def look_at_model_server(told: HostSettings) -> tuple[Literal["ok", "note"
         return None
     from agent_host.providers.openai_compatible.sdk import listed_models
 
-    endpoint = checked_endpoint(told.model, told.api_key or "", told.base_url, _PATIENCE_S, max_retries=0)
+    endpoint = checked_endpoint(told.model, told.api_key or "", told.base_url, _PATIENCE_S)
     try:
         names = await listed_models(endpoint)
     except ProviderError as error:

@@ -27,27 +27,35 @@ HARNESS_RULES = (
 
 
 async def prepare(text: str, session: Session, parts: TurnParts, events: TurnEvents) -> ModelRequest:
-    """Returns the request of a turn's first model call; the parts stand in the order of agent.md row 6."""
+    """Returns the request of a turn's first model call; the parts stand in the order of agent.md row 6.
+
+    But for the clock, which comes after the model's line: what stands before it lasts, and can be cached.
+    """
     tools = await _tools(parts, events)
     skills = _skills(text, parts, events)
     hits = await remembered(text, session.last_words(), parts.retrieval, parts.tools, events)
     known = await _known(text, skills, parts, events)
-    system = (
-        parts.soul().strip(),
+    lasting = _joined(parts.soul().strip(), _model(parts))
+    system = _joined(
+        lasting,
         _time(parts),
-        _model(parts),
         block(hits, but=known),
         known_block(known),
         *(skill.body for skill in skills),
         HARNESS_RULES,
     )
     return ModelRequest(
-        system="\n\n".join(part for part in system if part),
+        system=system,
         messages=session.messages_with(text),
         tools=offered(tools, skills),
         tool_choice="auto",
         max_tokens=parts.max_tokens,
+        lasting=len(lasting),
     )
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)
 
 
 async def _tools(parts: TurnParts, events: TurnEvents) -> tuple[ToolSpec, ...]:

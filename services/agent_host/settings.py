@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from agent_host.endpoint_rules import is_token
 from agent_host.errors import ConfigurationError
 from agent_host.providers.anthropic import DEFAULT_MODEL
 from agent_host.providers.openai_compatible import checked_endpoint, shown_host, takes_openai_key
@@ -86,7 +87,7 @@ def writer_token(settings: Settings) -> str | None:
         raise ConfigurationError("Both PROMETHEUS_WRITER_TOKEN and PROMETHEUS_WRITER_TOKEN_FILE are set; keep one.")
     if named:
         token = _private_text(Path(named).expanduser()).strip()
-    if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
+    if token is not None and not is_token(token):
         raise ConfigurationError("The writer's token is none; set what `receipt-writer token add` printed.")
     return token
 

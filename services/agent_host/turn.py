@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from agent_host.budget import BudgetedModel, BudgetedTools
 from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.consolidation.reading import heard_outside
-from agent_host.constrained.specs import FAILURE_MESSAGE
-from agent_host.cut_short import cut_short, fault, is_of_the_disk
+from agent_host.cut_short import cut_short, fault, is_of_the_disk, no_answer
 from agent_host.errors import BudgetSpentError, ProviderError
 from agent_host.identifiers import new_turn_id
 from agent_host.loop import Reply, run_loop
@@ -116,7 +115,7 @@ class _Turn:
         except BudgetSpentError as error:
             return "limit_reached", cut_short(str(error), events)
         except ProviderError as error:
-            return "failed", cut_short(f"{FAILURE_MESSAGE} {error}", events)
+            return "failed", cut_short(no_answer(error), events)
         except Exception as error:  # a fault of ours must not cost the receipt; the log has where it was
             logger.exception("the turn %s failed", events.turn_id, exc_info=not is_of_the_disk(error))
             return "failed", cut_short(fault(error), events)

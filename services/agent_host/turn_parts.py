@@ -11,6 +11,7 @@ from agent_host.budget import Budget, Limits
 from agent_host.chat_log import ChatLog
 from agent_host.constrained.drafter import ReplyDrafter
 from agent_host.constrained.options import SpecRegistry
+from agent_host.constrained.retrying import Patience
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.constrained.specs import reply_drafter
 from agent_host.gates.remembering import Retrieval
@@ -33,8 +34,9 @@ class TurnParts:
     """The seams and limits of a turn.
 
     `cost` prices a model call in micro-dollars, None when no price is known. `after_turn` begins what is done in the
-    background once the reply is there, by the turn's id; it waits for nothing. `shows_outside` is told, by its id, of a
-    turn whose prompt shows words of somebody else than the person.
+    background once the reply is there, by the turn's id; it waits for nothing. `patience` is how often a model that
+    gives no answer is asked again; its breakers are those of the small calls too. `shows_outside` is told, by its id,
+    of a turn whose prompt shows words of somebody else than the person.
     """
 
     provider: Provider
@@ -56,6 +58,7 @@ class TurnParts:
     meter: Meter = unmetered
     registry: SpecRegistry | None = None
     spans: Spans = field(default_factory=NoSpans)
+    patience: Patience = field(default_factory=Patience)
     shows_outside: Callable[[str], None] = _nothing
 
     def drafter(self, emit: Emit, turn_id: str) -> ReplyDrafter:
@@ -70,6 +73,7 @@ class TurnParts:
             cost=self.cost,
             meter=self.meter,
             registry=self.registry,
+            patience=self.patience,
         )
 
     def now_ms(self) -> int:

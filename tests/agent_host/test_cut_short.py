@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
 from agent_host.budget import Budget, Limits
 from agent_host.chat_log import UNANSWERED
 from agent_host.consolidation.store import ConsolidationStore
-from agent_host.constrained.specs import FAILURE_MESSAGE
+from agent_host.constrained.specs import FAILURE_MESSAGE, reply_drafter
 from agent_host.errors import ProviderRefusedError, ProviderUnavailableError
+from agent_host.providers.anthropic import AnthropicProvider
 from agent_host.providers.protocol import JsonValue, ModelReply, ModelRequest, Text, TextDelta, ToolSpec, ToolUse
 from agent_host.receipts.drafts import DecisionDraft, Draft
 from agent_host.receipts.spool import Spool
 from agent_host.session import Session
 from agent_host.turn import CANCELLED_MESSAGE, TurnResult, run_turn
 from tests.agent_host.test_turn import Memory, Room, room
+from tests.fakes import anthropic_server as wire
 from tests.fakes.scripted_provider import Line, ScriptedProvider, asks, says
 from tests.fakes.toolbox import FakeToolBox, ToolFailedError
 
@@ -169,17 +172,24 @@ async def test_a_write_that_was_under_way_may_be_done(room: Room) -> None:
     assert result.reply == f"{CANCELLED_MESSAGE}\n\nPerhaps done: calendar_create_event."
 
 
-async def test_half_a_sentence_stays_when_the_stream_breaks(room: Room) -> None:
-    class Breaking(ScriptedProvider):
-        async def stream(self, request: ModelRequest) -> AsyncIterator[TextDelta | ModelReply]:
-            self.requests.append(request)
-            yield TextDelta("They like ")
-            raise ProviderUnavailableError("The reply broke off; ask again.")
+@pytest.mark.parametrize("how", ["drop", "end", "error"])
+async def test_half_a_sentence_stays_when_the_stream_breaks_and_is_said_to_break_off(
+    room: Room, how: Literal["drop", "end", "error"]
+) -> None:
+    whole = wire.Answer([wire.text("They like mornings.")])
+    async with wire.anthropic_server(wire.Cut(whole, 4, how), whole) as server:
+        claude = AnthropicProvider(wire.MODEL, wire.KEY, server.url)
+        parts = replace(room.parts(ScriptedProvider()), provider=claude, spec=reply_drafter(claude.identity, 60_000))
+        result = await run_turn("hello", room.session, "cli", parts, room.events.append)
+        await claude.close()
 
-    result = await room.turn(Breaking())
-
-    assert result.reply == f"They like \n\n{FAILURE_MESSAGE} The reply broke off; ask again."
-    assert (await next_request(room))[1] == "They like"
+    said, told = result.reply.split("\n\n")
+    assert said
+    assert "They like mornings.".startswith(said)
+    assert told == "The reply broke off; ask again."
+    assert (result.outcome, len(server.requests)) == ("failed", 1)
+    assert room.chat_log.rows("s_1")[-1] == ("assistant", result.reply)
+    assert (await next_request(room))[1] == said.strip()
 
 
 async def test_a_full_disk_in_mid_turn_is_named_and_keeps_the_words(

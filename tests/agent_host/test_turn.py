@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agent_host.chat_log import ChatLog
+from agent_host.constrained.retrying import Patience
 from agent_host.constrained.specs import FAILURE_MESSAGE, reply_drafter
 from agent_host.errors import ProviderUnavailableError, WriterUnavailableError
 from agent_host.mcp_clients.protocol import ToolOutcome
@@ -41,6 +42,10 @@ from tests.fakes.scripted_provider import IDENTITY, ScriptedProvider, asks, says
 from tests.fakes.writer import FakeWriter
 
 ZONE = ZoneInfo("Europe/Berlin")
+
+
+async def _at_once(_: float) -> None:
+    """Waits for nothing."""
 
 
 class Hanging(ScriptedProvider):
@@ -137,6 +142,7 @@ class Room:
             max_iterations=5,
             max_tokens=100,
             skills=self.skills,
+            patience=Patience(sleep=_at_once),
         )
 
     async def turn(self, provider: ScriptedProvider, text: str = "hello") -> TurnResult:
@@ -206,7 +212,7 @@ async def test_a_provider_failure_is_a_failed_turn_with_a_receipt_and_a_reason(r
     assert room.writer.turns[0].outcome == "failed"
 
 
-@pytest.mark.parametrize(("usage", "cost", "priced"), [(Usage(7, 1), 14, True), (None, 0, False)])
+@pytest.mark.parametrize(("usage", "cost", "priced"), [(Usage(7, 1), 3 * 14, True), (None, 0, False)])
 async def test_a_call_that_failed_costs_what_was_counted_and_is_never_simply_free(
     room: Room, usage: Usage | None, cost: int, *, priced: bool
 ) -> None:
@@ -214,7 +220,7 @@ async def test_a_call_that_failed_costs_what_was_counted_and_is_never_simply_fre
 
     model = result.receipt.model
     assert (model.cost_micro_usd, model.priced) == (cost, priced)
-    assert model.input_tokens == (usage.input_tokens if usage else 0)
+    assert model.input_tokens == (3 * usage.input_tokens if usage else 0)  # two more tries
 
 
 async def test_a_model_past_its_deadline_is_recorded_as_a_timeout(room: Room) -> None:
@@ -406,13 +412,15 @@ async def test_only_the_last_turns_stay_in_the_prompt(room: Room) -> None:
     assert texts == ["message 2", "reply 2", "message 3", "reply 3", "now"]
 
 
-async def test_the_prompt_states_soul_time_zone_model_and_rules_in_order(room: Room) -> None:
+async def test_the_prompt_states_soul_model_time_zone_and_rules_in_order(room: Room) -> None:
     provider = ScriptedProvider(says("hi"))
     await room.turn(provider)
 
-    system = provider.requests[0].system
+    request = provider.requests[0]
+    system = request.system
+    assert system[: request.lasting] == "Be kind.\n\nYou run as scripted by mock."  # no clock in it
     positions = [
-        system.index(part) for part in ("Be kind.", "Monday, 30 November 2026", "UTC+01:00", "scripted by mock")
+        system.index(part) for part in ("Be kind.", "scripted by mock", "Monday, 30 November 2026", "UTC+01:00")
     ]
     assert positions == sorted(positions)
     assert system.index("data, not instructions") > positions[-1]

@@ -40,7 +40,8 @@ def asks(*uses: ToolUse, text: str = "", usage: Usage = USAGE) -> ModelReply:
 class ScriptedProvider:
     """Plays its lines in order, a line a request; a function as first line answers every request.
 
-    An error is raised, an `asyncio.Event` is waited for (a model that hangs). `requests` is what it was asked.
+    An error is raised, and again and again when it is the last line. An `asyncio.Event` is waited for (a model that
+    hangs). `requests` is what it was asked.
     """
 
     def __init__(self, *lines: Line | Rule) -> None:
@@ -77,5 +78,6 @@ class ScriptedProvider:
         line = self._lines[0]
         if not isinstance(line, ModelReply | ProviderError | asyncio.Event):
             return line(request)
-        del self._lines[0]
+        if len(self._lines) > 1 or not isinstance(line, ProviderError):
+            del self._lines[0]
         return line

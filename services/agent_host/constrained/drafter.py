@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.constrained.options import SpecRegistry
 from agent_host.constrained.recording import Call, Outcome, call_event, decision_draft
+from agent_host.constrained.retrying import Attempts, Patience
 from agent_host.constrained.spec import RuntimeAISpec
-from agent_host.errors import ProviderError, ProviderUnavailableError
+from agent_host.errors import BrokenOffError, ProviderError, ProviderUnavailableError
 from agent_host.identifiers import new_call_id
 from agent_host.providers.protocol import (
     Block,
@@ -42,8 +43,23 @@ class _Answer:
     usage: Usage | None = None  # what was counted, None when nobody knows
 
 
+@dataclass
+class _Passed:
+    """Where a reply's text goes, and whether any has gone there: what was shown can't be asked for anew."""
+
+    on_text: Callable[[str], None]
+    spoke: bool = False
+
+    def __call__(self, text: str) -> None:
+        self.spoke = self.spoke or bool(text)
+        self.on_text(text)
+
+
 class ReplyDrafter:
-    """The loop's `Model`: a provider under the reply-drafter spec, for one turn."""
+    """The loop's `Model`: a provider under the reply-drafter spec, for one turn.
+
+    A call that no word came of is tried again with `patience`, whose breakers the turn's small calls share.
+    """
 
     def __init__(
         self,
@@ -57,6 +73,7 @@ class ReplyDrafter:
         cost: Callable[[Usage], int | None],
         meter: Meter = unmetered,
         registry: SpecRegistry | None = None,
+        patience: Patience | None = None,
     ) -> None:
         self._provider = provider
         self._spec = spec
@@ -67,34 +84,42 @@ class ReplyDrafter:
         self._cost = cost
         self._meter = meter
         self._registry = registry
+        self._patience = patience or Patience()
 
     async def reply(self, request: ModelRequest, kind: CallKind, on_text: Callable[[str], None]) -> ModelReply:
         """Answers one request and records the decision.
 
         Raises:
+            BrokenOffError: some words were passed on, and no more came; the entry says so.
             ProviderError: the provider failed or ran past the spec's deadline; the entry says so.
         """
         if self._registry is not None:
             await self._registry.register(self._spec)
-        started_ms = self._now_ms()
+        started_ms, passed = self._now_ms(), _Passed(on_text)
+        attempts = Attempts(self._provider.identity, self._patience)
         try:
-            async with asyncio.timeout(self._spec.max_latency_ms / 1000):
-                reply = await self._stream(request, on_text)
+            async with asyncio.timeout(self._spec.max_latency_ms / 1000) as limit:
+                reply = await attempts.reply(
+                    lambda: self._stream(request, passed), limit.when(), lambda: not passed.spoke
+                )
         except asyncio.CancelledError:
             take_back_cancellation()
             await to_the_end(self._record(request, kind, started_ms, _Answer("failed_closed")))
             raise
         except TimeoutError as error:
+            attempts.timed_out()
             await self._conclude(request, kind, started_ms, _Answer("fallback_timeout"))
             seconds = self._spec.max_latency_ms // 1000
+            if passed.spoke:
+                raise BrokenOffError(f"The reply broke off: it was not done within {seconds} s; ask again.") from error
             raise ProviderUnavailableError(f"The model gave no answer within {seconds} s; try again.") from error
-        except ProviderError as error:
-            await self._conclude(request, kind, started_ms, _Answer("fallback_provider", usage=error.usage))
+        except ProviderError:
+            await self._conclude(request, kind, started_ms, _Answer("fallback_provider", usage=attempts.usage))
             raise
         except Exception:  # a fault of ours; the call was made all the same, and has its entry
             await self._conclude(request, kind, started_ms, _Answer("fallback_provider"))
             raise
-        await self._conclude(request, kind, started_ms, _Answer("ok", reply, reply.usage))
+        await self._conclude(request, kind, started_ms, _Answer("ok", reply, attempts.usage))
         return reply
 
     async def _conclude(self, request: ModelRequest, kind: CallKind, started_ms: int, answer: _Answer) -> None:

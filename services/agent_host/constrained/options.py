@@ -79,8 +79,9 @@ class CallOptions:
     `provider` answers; `code` answers in its place for a spec that needs no model. `call_id` (`c_` and a ULID) is the
     idempotency key: with `store`, the same id again gives the same decision, across crashes too. `reviewer` rules at
     once, within the spec's deadline; without one, or when he does not, a case goes to the queue in `store`. `retries`
-    is how often a provider that gave no answer is asked again. `meter` takes each model call into the usage ledger.
-    Clock, randomness and sleep are passed in.
+    bounds the further requests to a provider that gave no answer. `may_ask` is asked before each, and raises
+    `BudgetSpentError` where none may be sent: the default stands then. `meter` takes each model call into the usage
+    ledger. Clock, randomness and sleep are passed in.
     """
 
     ledger: CallLedger
@@ -97,6 +98,7 @@ class CallOptions:
     meter: Meter = unmetered
     breakers: Breakers = field(default_factory=Breakers)
     retries: int = 1
+    may_ask: Callable[[], None] = lambda: None
     now_ms: Callable[[], int] = _wall_ms
     draw: Callable[[], float] = random.random
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

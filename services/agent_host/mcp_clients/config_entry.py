@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from agent_host.endpoint_rules import is_token, is_web_address
 from agent_host.mcp_clients.config_values import REACHED, EntryValues
 from agent_host.mcp_clients.permissions import EVERY_TOOL, WORDS, Word
 from agent_host.mcp_clients.server_config import OAuthSettings, ServerConfig
@@ -58,7 +59,7 @@ class EntryReader(EntryValues):
 
     def _http(self) -> ServerConfig:
         url = self.filled("url", self.string("url"))
-        if not _is_web_address(url):
+        if not is_web_address(url):
             raise self.error("needs `url` as a web address, such as http://127.0.0.1:8931/mcp")
         if "@" in urlsplit(url).netloc:
             raise self.error("holds a name or password in its `url`; use `token_env` or `token_file`")
@@ -90,7 +91,7 @@ class EntryReader(EntryValues):
                 token = self._token_from_file()
             case [key]:
                 token = self.variable(self.string(key), "its token").strip()
-        if not token or not token.isascii() or not token.isprintable() or " " in token:
+        if not is_token(token):
             raise self.error("has a token that is empty or holds characters no token has; write it anew")
         return token
 
@@ -141,11 +142,3 @@ class EntryReader(EntryValues):
         if isinstance(told, bool) or not isinstance(told, int | float) or not 0 < told <= 3600:  # noqa: PLR2004
             raise self.error("needs `startup_timeout_s` as a number of seconds above 0 and up to 3600")
         return float(told)
-
-
-def _is_web_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False

@@ -81,7 +81,8 @@ class ModelRequest:
 
     With `output_schema` (the closed subset of `constrained.schema`) the reply's text should be one JSON value that
     satisfies it. A provider that can make its model keep to a schema does; any other may ignore the field, as the
-    prompt asks for the same and the caller checks the answer.
+    prompt asks for the same and the caller checks the answer. `lasting` is how many characters of `system`, from its
+    beginning, stay as they are from turn to turn, so that a provider may have them cached; 0 for all of them.
     """
 
     system: str
@@ -90,6 +91,7 @@ class ModelRequest:
     tool_choice: Literal["auto", "none"]
     max_tokens: int
     output_schema: Mapping[str, JsonValue] | None = None
+    lasting: int = 0
 
 
 @dataclass(frozen=True)

@@ -315,7 +315,7 @@ async def _on_the_wire(desk: Desk, build: Callable[[Identity], RuntimeAISpec], *
     now = list(steps[:1])
     made = []
     async with wire.anthropic_server(lambda _: now[0]) as server:
-        provider = AnthropicProvider(wire.MODEL, wire.KEY, server.url, 20.0, max_retries=0)
+        provider = AnthropicProvider(wire.MODEL, wire.KEY, server.url, 20.0)
         asked = build(provider.identity)
         for step in steps:
             now[0] = step

@@ -160,7 +160,7 @@ async def test_a_provider_that_fails_in_a_row_is_left_alone_until_it_has_cooled_
 
     spared = await run_constrained_ai(spec(), MESSAGE, options)
     assert (spared.exit_state, len(model.requests)) == ("fallback_provider", 3)
-    assert spared.reason == "scripted failed too often just now and is left alone."
+    assert spared.reason == "scripted failed too often just now and is left alone for up to 1 s."
 
     desk.clock.ms += 1000
     assert (await run_constrained_ai(spec(), MESSAGE, options)).exit_state == "ok"

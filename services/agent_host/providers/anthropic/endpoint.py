@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
+from agent_host.endpoint_rules import is_token, is_web_address
 from agent_host.errors import ConfigurationError
 
 DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
@@ -22,7 +23,6 @@ class Endpoint:
     model: str
     base_url: str
     timeout_s: float
-    max_retries: int
     api_key: str = field(repr=False)
 
     @property
@@ -31,7 +31,7 @@ class Endpoint:
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
 
-def checked_endpoint(model: str, api_key: str, base_url: str | None, timeout_s: float, max_retries: int) -> Endpoint:
+def checked_endpoint(model: str, api_key: str, base_url: str | None, timeout_s: float) -> Endpoint:
     """Returns a usable endpoint. The SDK adds `/v1/messages` to the address, so a trailing `/v1` is taken off.
 
     Raises:
@@ -40,19 +40,11 @@ def checked_endpoint(model: str, api_key: str, base_url: str | None, timeout_s: 
     key = api_key.strip()
     if not key:
         raise ConfigurationError("The anthropic provider needs a key; set PROMETHEUS_API_KEY.")
-    if not (key.isascii() and key.isprintable()) or " " in key:
+    if not is_token(key):
         raise ConfigurationError("PROMETHEUS_API_KEY holds characters that no key has; copy the key again.")
     if not model.strip():
         raise ConfigurationError("PROMETHEUS_MODEL is empty; name a model, or leave it unset for the default.")
     address = (base_url or DEFAULT_BASE_URL).strip().rstrip("/").removesuffix("/v1")
-    if not _is_web_address(address):
+    if not is_web_address(address):
         raise ConfigurationError("PROMETHEUS_BASE_URL is not a web address; it looks like https://api.anthropic.com.")
-    return Endpoint(model.strip(), address, timeout_s, max_retries, key)
-
-
-def _is_web_address(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
+    return Endpoint(model.strip(), address, timeout_s, key)

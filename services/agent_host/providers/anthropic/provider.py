@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_host.errors import ProviderUnavailableError
+from agent_host.errors import BrokenOffError
 from agent_host.providers.anthropic.endpoint import checked_endpoint
 from agent_host.providers.anthropic.wire import (
     Kept,
@@ -43,10 +43,8 @@ class AnthropicProvider:
         ConfigurationError: the key or the address cannot be used at all.
     """
 
-    def __init__(
-        self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 120.0, max_retries: int = 2
-    ) -> None:
-        self._endpoint = checked_endpoint(model, api_key, base_url, timeout_s, max_retries)
+    def __init__(self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 120.0) -> None:
+        self._endpoint = checked_endpoint(model, api_key, base_url, timeout_s)
         self._kept: dict[str, Kept] = {}
         self._takes_schemas = True
         self._client: AsyncAnthropic | None = None
@@ -68,7 +66,8 @@ class AnthropicProvider:
 
         Raises:
             ProviderRefusedError: the API said no (4xx).
-            ProviderUnavailableError: no usable answer after bounded retries; its `usage` is what is known to be billed.
+            BrokenOffError: some of the text came, and no more.
+            ProviderUnavailableError: no usable answer; its `usage` is what is known to be billed.
         """
         if self._takes_schemas and request.output_schema is not None:
             await self._connected()
@@ -107,7 +106,7 @@ class AnthropicProvider:
             if not heard.began or sdk.is_refusal(error):
                 raise sdk.failure(error, self._endpoint, heard.usage) from error
             if heard.spoke:
-                raise ProviderUnavailableError("The reply broke off; ask again.", heard.usage) from error
+                raise BrokenOffError("The reply broke off; ask again.", heard.usage) from error
             message, reply = await self._plain_call(client, prompt, heard.usage)
             if reply.text:
                 yield TextDelta(reply.text)
@@ -129,16 +128,17 @@ class AnthropicProvider:
     ) -> tuple[dict[str, Any], ModelReply]:
         """Asks once without streaming, where the API is silent until it is done; adds what was `spent` before."""
         from agent_host.providers.anthropic import sdk
+        from agent_host.providers.failing import silence
 
         patience_s = 2 * self._endpoint.timeout_s
         message: dict[str, Any] = {}
         try:
             async with asyncio.timeout(patience_s):
-                whole = await client.messages.create(**prompt.params, timeout=sdk.silence(patience_s))
+                whole = await client.messages.create(**prompt.params, timeout=silence(patience_s))
             message = _json(whole)
             reply = read_reply(message)
         except sdk.BREAKS as error:
-            raise sdk.failure(error, self._endpoint, added(spent, _counted(message))) from error
+            raise sdk.failure(error, self._endpoint, added(spent, _counted(message)), requests=2) from error
         return message, replace(reply, usage=added(spent, reply.usage) or Usage())
 
     async def _connected(self) -> AsyncAnthropic:

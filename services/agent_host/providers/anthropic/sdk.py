@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import httpx2
-from anthropic import (
-    AnthropicError,
-    APIRequest,
-    APIStatusError,
-    APITimeoutError,
-    AsyncAnthropic,
-    AsyncAPIResponse,
-    AsyncCallNext,
-    Timeout,
-)
+from anthropic import AnthropicError, APIStatusError, APITimeoutError, AsyncAnthropic
 
 from agent_host.errors import ProviderError, ProviderRefusedError, ProviderUnavailableError
 from agent_host.providers.anthropic.endpoint import Endpoint
+from agent_host.providers.failing import asked_wait_s, hidden, quoted, refuses, silence, when
 from agent_host.providers.protocol import Usage
 
 # What a call can end in: the SDK's errors, the transport's while a stream is read, and what a malformed event raises.
@@ -38,11 +27,7 @@ BREAKS: Final = (
     TimeoutError,
 )
 
-_CONNECT_S: Final = 10.0
-_LONGEST_WAIT_S: Final = 20.0
-_QUOTED_CHARS: Final = 300
 _OVERLOADED: Final = 529
-_TRANSIENT: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
 _STATUS_OF_KIND: Final = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -64,57 +49,39 @@ _REFUSALS: Final = {
 
 
 def open_client(endpoint: Endpoint) -> AsyncAnthropic:
-    """Returns a client that retries a bounded number of times and sends no trace context to the API.
+    """Returns a client that sends each request once, and no trace context to the API.
 
     Key and address are given, and the headers of ANTHROPIC_CUSTOM_HEADERS are kept out, so that no profile or variable
     meant for another program can redirect a conversation, replace the key or add to a request.
     """
     # The SDK copies events through pydantic, which would print a warning for each value of an unpromised type.
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
-    with _hidden("ANTHROPIC_CUSTOM_HEADERS"):
+    with hidden("ANTHROPIC_CUSTOM_HEADERS"):
         return AsyncAnthropic(
             api_key=endpoint.api_key,
             base_url=endpoint.base_url,
             timeout=silence(endpoint.timeout_s),
-            max_retries=endpoint.max_retries,
-            middleware=[_no_long_waits],
+            max_retries=0,  # all requests of a call come out of one allowance (`constrained.retrying`)
             open_telemetry={"propagation": False, "traces": False},  # the turn has a span for each call
         )
-
-
-@contextmanager
-def _hidden(variable: str) -> Iterator[None]:
-    """Keeps a variable from the SDK, which has no option to leave it unread, while a client is made."""
-    value = os.environ.pop(variable, None)
-    try:
-        yield
-    finally:
-        if value is not None:
-            os.environ[variable] = value
-
-
-def silence(timeout_s: float) -> Timeout:
-    """Returns how long a connection may be silent: the API's pings between two events count as life."""
-    return Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
 
 
 class SchemaRefusedError(ProviderRefusedError):
     """The model, or what stands in for the API, takes no output schema; the same request without one may do."""
 
 
-def failure(error: Exception, endpoint: Endpoint, usage: Usage | None = None) -> ProviderError:
+def failure(error: Exception, endpoint: Endpoint, usage: Usage | None = None, requests: int = 1) -> ProviderError:
     """Returns what a person should read when a call ended in `error`: what happened and what to do next."""
     if is_refusal(error):
         told = _reason(error, endpoint).lower()
         kind = SchemaRefusedError if any(word in told for word in _SCHEMA_WORDS) else ProviderRefusedError
         return kind(_refusal(error, endpoint), usage or _unbilled(error))
-    return ProviderUnavailableError(_trouble(error, endpoint), usage)
+    return ProviderUnavailableError(_trouble(error, endpoint), usage, wait_s=_wait_s(error), requests=requests)
 
 
 def is_refusal(error: Exception) -> bool:
     """Tells whether the API said no: a 4xx that asking again will not change."""
-    status = _status(error)
-    return status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _TRANSIENT
+    return refuses(_status(error))
 
 
 def _status(error: Exception) -> int | None:
@@ -143,9 +110,9 @@ def _trouble(error: Exception, endpoint: Endpoint) -> str:
     if status is None:
         return _no_answer(error, endpoint)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return f"Anthropic limits how often this account may ask (429); {_when(error)}."
+        return f"Anthropic limits how often this account may ask (429); {when(_wait_s(error))}."
     trouble = "is overloaded" if status == _OVERLOADED else "has a fault of its own"
-    return f"Anthropic {trouble} ({status}), after several tries; {_when(error)}."
+    return f"Anthropic {trouble} ({status}); {when(_wait_s(error))}."
 
 
 def _no_answer(error: Exception, endpoint: Endpoint) -> str:
@@ -160,25 +127,8 @@ def _no_answer(error: Exception, endpoint: Endpoint) -> str:
 def _reason(error: Exception, endpoint: Endpoint) -> str:
     """The API's own explanation on one line, without the key."""
     told = error.api_message if isinstance(error, APIStatusError) else None
-    text = " ".join(str(told or "it gave no reason").split()).replace(endpoint.api_key, "***")
-    return text if len(text) <= _QUOTED_CHARS else f"{text[:_QUOTED_CHARS]}…"
+    return quoted(told, endpoint.api_key)
 
 
-def _when(error: Exception) -> str:
-    wait_s = _asked_wait_s(error.response.headers) if isinstance(error, APIStatusError) else None
-    return "ask again in a moment" if wait_s is None else f"ask again in {wait_s:.0f} s"
-
-
-def _asked_wait_s(headers: httpx2.Headers) -> float | None:
-    try:
-        return float(headers["retry-after"])
-    except (KeyError, ValueError):
-        return None
-
-
-async def _no_long_waits(request: APIRequest, call_next: AsyncCallNext) -> AsyncAPIResponse[Any]:
-    """Keeps the SDK from sleeping as long as the API asks for: a person would rather be told."""
-    response = await call_next(request)
-    if (_asked_wait_s(response.headers) or 0) > _LONGEST_WAIT_S:
-        response.headers["x-should-retry"] = "false"
-    return response
+def _wait_s(error: Exception) -> float | None:
+    return asked_wait_s(error.response.headers) if isinstance(error, APIStatusError) else None

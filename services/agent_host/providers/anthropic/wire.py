@@ -43,6 +43,7 @@ _COUNTS: Final = {  # in the order of `Usage`
 _ALWAYS_COUNTED: Final = frozenset({"input_tokens", "output_tokens"})
 _CUT_OFF: Final = frozenset({"max_tokens", "refusal", "context_full"})
 _CACHE: Final = {"type": "ephemeral"}
+_MARKED_ROWS: Final = 2
 _WIRE_KEYWORDS: Final = frozenset(
     {"type", "properties", "required", "additionalProperties", "items", "enum", "description", "title"}
 )
@@ -70,8 +71,12 @@ class Prompt:
 
 
 def build_prompt(model: str, request: ModelRequest, kept: Mapping[str, Kept]) -> Prompt:
-    """Returns the JSON of a request; `kept` maps prefix hashes to replies that were seen after that prefix."""
-    system: list[dict[str, Any]] = [{"type": "text", "text": request.system}] if request.system.strip() else []
+    """Returns the JSON of a request; `kept` maps prefix hashes to replies that were seen after that prefix.
+
+    What the next request will begin with is marked for the cache: tools, the lasting part of the system prompt, and,
+    where tools make a next step likely, the last two rows of the user. The API takes four marks.
+    """
+    system = _system(request)
     tools: list[dict[str, Any]] = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
         for tool in request.tools
@@ -86,9 +91,10 @@ def build_prompt(model: str, request: ModelRequest, kept: Mapping[str, Kept]) ->
         position = _next_position(position, messages[-1])
     params: dict[str, Any] = {"model": model, "max_tokens": request.max_tokens, "messages": messages}
     if system:
-        params["system"] = [*system[:-1], {**system[-1], "cache_control": _CACHE}]
+        params["system"] = [_marked(system[0]), *system[1:]]
     if tools:
-        params["tools"] = [*tools[:-1], {**tools[-1], "cache_control": _CACHE}]
+        params["messages"] = _marked_rows(messages)
+        params["tools"] = [*tools[:-1], _marked(tools[-1])]
         params["tool_choice"] = {"type": request.tool_choice}
     if request.output_schema is not None:
         params["output_config"] = {"format": {"type": "json_schema", "schema": wire_schema(request.output_schema)}}
@@ -167,6 +173,26 @@ def check_tool_json(pieces: Sequence[str]) -> None:
         raise MalformedReplyError("a tool call's arguments are not valid JSON") from error
     if not isinstance(whole, dict):
         raise MalformedReplyError("a tool call's arguments are not an object")
+
+
+def _system(request: ModelRequest) -> list[dict[str, Any]]:
+    """Returns the system prompt as blocks, what lasts first."""
+    cut = request.lasting or len(request.system)
+    parts = (request.system[:cut], request.system[cut:])
+    return [{"type": "text", "text": part} for part in parts if part.strip()]
+
+
+def _marked(block: Mapping[str, Any]) -> dict[str, Any]:
+    return {**block, "cache_control": _CACHE}
+
+
+def _marked_rows(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the messages with the ends of the last two rows of the user marked: this step's, and the one's before."""
+    rows = list(messages)
+    for index in [index for index, message in enumerate(messages) if message["role"] == "user"][-_MARKED_ROWS:]:
+        *before, last = rows[index]["content"]
+        rows[index] = {**rows[index], "content": [*before, _marked(last)]}
+    return rows
 
 
 def _content(message: Message, kept: Kept | None) -> list[Mapping[str, Any]]:

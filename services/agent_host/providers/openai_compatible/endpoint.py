@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
+from agent_host.endpoint_rules import is_token, is_web_address
 from agent_host.errors import ConfigurationError
 
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
@@ -19,7 +20,6 @@ class Endpoint:
     model: str
     base_url: str
     timeout_s: float
-    max_retries: int
     api_key: str = field(repr=False)
 
     @property
@@ -47,9 +47,7 @@ def takes_openai_key(base_url: str | None) -> bool:
     return f".{name}".endswith(_OPENAI_HOSTS)
 
 
-def checked_endpoint(
-    model: str, api_key: str, base_url: str | None, timeout_s: float, max_retries: int = 2
-) -> Endpoint:
+def checked_endpoint(model: str, api_key: str, base_url: str | None, timeout_s: float) -> Endpoint:
     """Returns a usable endpoint. An address that is a host alone gets the `/v1` which every such server has.
 
     Raises:
@@ -60,10 +58,10 @@ def checked_endpoint(
         raise ConfigurationError(
             "PROMETHEUS_PROVIDER=openai-compatible needs a model; set PROMETHEUS_MODEL to a name the server knows."
         )
-    if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
+    if key and not is_token(key):
         raise ConfigurationError("PROMETHEUS_API_KEY holds characters that no key has; copy the key again.")
     address = (base_url or DEFAULT_BASE_URL).strip().rstrip("/")
-    if not _is_web_address(address):
+    if not is_web_address(address):
         raise ConfigurationError("PROMETHEUS_BASE_URL is not a web address; it looks like http://localhost:11434/v1.")
     if not key and takes_openai_key(address):
         raise ConfigurationError(
@@ -72,12 +70,4 @@ def checked_endpoint(
         )
     if not urlsplit(address).path:
         address += "/v1"
-    return Endpoint(name, address, timeout_s, max_retries, key)
-
-
-def _is_web_address(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
+    return Endpoint(name, address, timeout_s, key)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_host.errors import ProviderUnavailableError
+from agent_host.errors import BrokenOffError
 from agent_host.providers.openai_compatible.endpoint import checked_endpoint
 from agent_host.providers.openai_compatible.reading import Heard
 from agent_host.providers.openai_compatible.wire import Part, build_params, has_part
@@ -32,10 +32,8 @@ class OpenAiCompatibleProvider:
         ConfigurationError: the model, the key or the address cannot be used at all.
     """
 
-    def __init__(
-        self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 120.0, max_retries: int = 2
-    ) -> None:
-        self._endpoint = checked_endpoint(model, api_key, base_url, timeout_s, max_retries)
+    def __init__(self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 120.0) -> None:
+        self._endpoint = checked_endpoint(model, api_key, base_url, timeout_s)
         self._without: set[Part] = {"max_tokens", "lengths"} if self._endpoint.is_openai else set()
         self._client: AsyncOpenAI | None = None
         self._opening = asyncio.Lock()
@@ -55,7 +53,8 @@ class OpenAiCompatibleProvider:
 
         Raises:
             ProviderRefusedError: the server said no (4xx).
-            ProviderUnavailableError: no usable answer after bounded retries; its `usage` is what is known to be billed.
+            BrokenOffError: some of the text came, and no more.
+            ProviderUnavailableError: no usable answer; its `usage` is what is known to be billed.
         """
         await self._connected()
         from agent_host.providers.openai_compatible import sdk
@@ -97,7 +96,7 @@ class OpenAiCompatibleProvider:
             if not began or sdk.is_refusal(error):
                 raise sdk.failure(error, self._endpoint, heard.usage) from error
             if heard.text:
-                raise ProviderUnavailableError("The reply broke off; ask again.", heard.usage) from error
+                raise BrokenOffError("The reply broke off; ask again.", heard.usage) from error
             reply = await self._plain_call(client, params, request, heard.usage)
             if reply.text:
                 yield TextDelta(reply.text)
@@ -117,17 +116,18 @@ class OpenAiCompatibleProvider:
         self, client: AsyncOpenAI, params: dict[str, Any], request: ModelRequest, spent: Usage | None
     ) -> ModelReply:
         """Asks once without streaming, where the server is silent until it is done; adds what was `spent` before."""
+        from agent_host.providers.failing import silence
         from agent_host.providers.openai_compatible import sdk
 
         patience_s = 2 * self._endpoint.timeout_s
         heard = Heard()
         try:
             async with asyncio.timeout(patience_s):
-                whole = await client.chat.completions.create(**params, timeout=sdk.silence(patience_s))
+                whole = await client.chat.completions.create(**params, timeout=silence(patience_s))
             heard.take(_json(whole))
             reply = heard.reply(request)
         except sdk.BREAKS as error:
-            raise sdk.failure(error, self._endpoint, added(spent, heard.usage)) from error
+            raise sdk.failure(error, self._endpoint, added(spent, heard.usage), requests=2) from error
         return replace(reply, usage=added(spent, reply.usage) or Usage())
 
     async def _connected(self) -> AsyncOpenAI:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import httpx2
-from openai import APIError, APIStatusError, APITimeoutError, AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError, Timeout
+from openai import APIError, APIStatusError, APITimeoutError, AsyncOpenAI, OpenAIError
 
 from agent_host.errors import ProviderError, ProviderRefusedError, ProviderUnavailableError
+from agent_host.providers.failing import asked_wait_s, hidden, quoted, refuses, silence, when
 from agent_host.providers.openai_compatible.endpoint import Endpoint
 from agent_host.providers.openai_compatible.wire import Part
 from agent_host.providers.protocol import Usage
@@ -31,10 +30,6 @@ BREAKS: Final = (
     TimeoutError,
 )
 
-_CONNECT_S: Final = 10.0
-_LONGEST_WAIT_S: Final = 20.0
-_QUOTED_CHARS: Final = 300
-_TRANSIENT: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
 _NO_CREDIT: Final = "insufficient_quota"
 _TOO_LARGE: Final = frozenset({"context_length_exceeded", "exceed_context_size_error"})  # OpenAI's word, llama.cpp's
 _STATUS_OF_KIND: Final = {
@@ -65,21 +60,19 @@ _NO_KEY: Final = "{host} wants an API key (401); set PROMETHEUS_API_KEY."
 
 
 def open_client(endpoint: Endpoint) -> AsyncOpenAI:
-    """Returns a client that retries a bounded number of times.
+    """Returns a client that sends each request once.
 
     Key and address are given, and every OPENAI_ variable is kept from the SDK meanwhile, so that none meant for another
     program can redirect a conversation or show an organisation's name to a server that is not OpenAI's.
     """
     # The SDK copies chunks through pydantic, which would print a warning for each value of an unpromised type.
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
-    limit = silence(endpoint.timeout_s)
-    with _hidden("OPENAI_"):
+    with hidden("OPENAI_"):
         return AsyncOpenAI(
             api_key=endpoint.api_key or "none",  # the SDK insists; a server that needs no key ignores it
             base_url=endpoint.base_url,
-            timeout=limit,
-            max_retries=endpoint.max_retries,
-            http_client=DefaultAsyncHttpxClient(timeout=limit, event_hooks={"response": [_no_long_waits]}),
+            timeout=silence(endpoint.timeout_s),
+            max_retries=0,  # all requests of a call come out of one allowance (`constrained.retrying`)
         )
 
 
@@ -101,21 +94,6 @@ async def listed_models(endpoint: Endpoint) -> tuple[str, ...] | None:
         await client.close()
 
 
-@contextmanager
-def _hidden(prefix: str) -> Iterator[None]:
-    """Keeps variables from the SDK, which has no option to leave them unread, while a client is made."""
-    values = {name: os.environ.pop(name) for name in tuple(os.environ) if name.startswith(prefix)}
-    try:
-        yield
-    finally:
-        os.environ.update(values)
-
-
-def silence(timeout_s: float) -> Timeout:
-    """Returns how long a connection may be silent; comments between two events count as life."""
-    return Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
-
-
 class PartRefusedError(ProviderRefusedError):
     """The server refuses one of `parts` of the request; the same request without the first of them may do."""
 
@@ -124,10 +102,10 @@ class PartRefusedError(ProviderRefusedError):
         self.parts = parts
 
 
-def failure(error: Exception, endpoint: Endpoint, usage: Usage | None = None) -> ProviderError:
+def failure(error: Exception, endpoint: Endpoint, usage: Usage | None = None, requests: int = 1) -> ProviderError:
     """Returns what a person should read when a call ended in `error`: what happened and what to do next."""
     if not is_refusal(error):
-        return ProviderUnavailableError(_trouble(error, endpoint), usage)
+        return ProviderUnavailableError(_trouble(error, endpoint), usage, wait_s=_wait_s(error), requests=requests)
     message = _refusal(error, endpoint)
     usage = usage or _unbilled(error)
     reason = _reason(error, endpoint).lower()
@@ -137,8 +115,7 @@ def failure(error: Exception, endpoint: Endpoint, usage: Usage | None = None) ->
 
 def is_refusal(error: Exception) -> bool:
     """Tells whether the server said no: a 4xx that asking again will not change."""
-    status = _status(error)
-    return status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _TRANSIENT
+    return refuses(_status(error))
 
 
 def _status(error: Exception) -> int | None:
@@ -180,8 +157,8 @@ def _trouble(error: Exception, endpoint: Endpoint) -> str:
     if status is None:
         return _no_answer(error, endpoint)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return f"{endpoint.host} limits how often it may be asked (429); {_when(error)}."
-    return f"{endpoint.host} has a fault of its own ({status}): {_reason(error, endpoint)}; {_when(error)}."
+        return f"{endpoint.host} limits how often it may be asked (429); {when(_wait_s(error))}."
+    return f"{endpoint.host} has a fault of its own ({status}): {_reason(error, endpoint)}; {when(_wait_s(error))}."
 
 
 def _no_answer(error: Exception, endpoint: Endpoint) -> str:
@@ -197,25 +174,8 @@ def _reason(error: Exception, endpoint: Endpoint) -> str:
     """The server's own explanation on one line, without the key."""
     body = error.body if isinstance(error, APIError) else None
     told = body.get("message") or body.get("error") if isinstance(body, Mapping) else body
-    text = " ".join(str(told or "it gave no reason").split())
-    if endpoint.api_key:
-        text = text.replace(endpoint.api_key, "***")
-    return text if len(text) <= _QUOTED_CHARS else f"{text[:_QUOTED_CHARS]}…"
+    return quoted(told, endpoint.api_key)
 
 
-def _when(error: Exception) -> str:
-    wait_s = _asked_wait_s(error.response.headers) if isinstance(error, APIStatusError) else None
-    return "ask again in a moment" if wait_s is None else f"ask again in {wait_s:.0f} s"
-
-
-def _asked_wait_s(headers: Mapping[str, Any]) -> float | None:
-    try:
-        return float(headers["retry-after"])
-    except (KeyError, ValueError):
-        return None
-
-
-async def _no_long_waits(response: httpx2.Response) -> None:
-    """Keeps the SDK from sleeping as long as the server asks for: a person would rather be told."""
-    if (_asked_wait_s(response.headers) or 0) > _LONGEST_WAIT_S:
-        response.headers["x-should-retry"] = "false"
+def _wait_s(error: Exception) -> float | None:
+    return asked_wait_s(error.response.headers) if isinstance(error, APIStatusError) else None

@@ -81,7 +81,7 @@ BROKEN_PLAIN_REPLIES: Mapping[str, object] = {
 
 async def _reply(*script: Step) -> tuple[str, ModelReply]:
     async with anthropic_server(*script) as server:
-        provider = AnthropicProvider(MODEL, KEY, server.url, 10.0, max_retries=0)
+        provider = AnthropicProvider(MODEL, KEY, server.url, 10.0)
         try:
             *shown, reply = [item async for item in provider.stream(REQUEST)]
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -173,37 +174,38 @@ async def test_a_refusal_that_quotes_the_key_is_shown_without_it() -> None:
     assert "\n" not in str(error)
 
 
-@pytest.mark.parametrize(("status", "kind"), [(429, "rate_limit_error"), (500, "api_error"), (529, "overloaded_error")])
-async def test_a_passing_fault_is_tried_again_and_then_works(status: int, kind: str) -> None:
-    async with anthropic_server(Failure(status, kind), Failure(status, kind), HELLO) as server:
-        provider = _provider(server)
-        _, reply = await _ask(provider)
-        await provider.close()
-    assert reply.text
-    assert len(server.requests) == 3
-
-
 @pytest.mark.parametrize(("status", "words"), [(429, "how often"), (500, "fault"), (503, "fault"), (529, "overloaded")])
-async def test_a_lasting_fault_is_given_up_after_bounded_tries(status: int, words: str) -> None:
-    async with anthropic_server(*[Failure(status)] * 9) as server:
+async def test_a_fault_is_told_at_once_and_asking_again_is_left_to_the_caller(status: int, words: str) -> None:
+    async with anthropic_server(Failure(status), HELLO) as server:
         error = await _fail(_provider(server))
     assert isinstance(error, ProviderUnavailableError)
     assert words in str(error)
-    assert len(server.requests) == 3
+    assert (error.wait_s, error.requests, len(server.requests)) == (0.005, 1, 1)
 
 
-async def test_a_long_wait_the_api_asks_for_is_told_and_not_slept_through() -> None:
-    async with anthropic_server(Failure(429, "rate_limit_error", headers={"retry-after": "3600"}), HELLO) as server:
+@pytest.mark.parametrize(
+    ("headers", "wait_s", "words"),
+    [
+        ({"retry-after": "3600"}, 3600.0, "ask again in 3600 s"),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0.0, "ask again in a moment"),
+        ({"retry-after": "nan"}, None, "ask again in a moment"),
+        ({"retry-after": "-5"}, None, "ask again in a moment"),
+        ({"x-should-retry": "false", "retry-after": "1"}, math.inf, "ask again in a moment"),
+        ({}, None, "ask again in a moment"),
+    ],
+)
+async def test_the_wait_the_api_asks_for_is_told(headers: dict[str, str], wait_s: float | None, words: str) -> None:
+    async with anthropic_server(Failure(429, "rate_limit_error", headers=headers)) as server:
         error = await _fail(_provider(server))
     assert isinstance(error, ProviderUnavailableError)
-    assert "3600 s" in str(error)
-    assert len(server.requests) == 1
+    assert error.wait_s == wait_s
+    assert str(error).endswith(f"(429); {words}.")
 
 
 async def test_nobody_at_the_address_is_told_with_the_setting_to_check() -> None:
     async with anthropic_server() as server:
         url = server.url
-    error = await _fail(AnthropicProvider(MODEL, KEY, f"{url}/v1", 5.0, max_retries=0))
+    error = await _fail(AnthropicProvider(MODEL, KEY, f"{url}/v1", 5.0))
     assert isinstance(error, ProviderUnavailableError)
     assert "PROMETHEUS_BASE_URL" in str(error)
 

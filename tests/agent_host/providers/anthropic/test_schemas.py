@@ -26,7 +26,7 @@ GLAD = Answer([text('{"mood": "glad"}')])
 
 async def _replies(count: int, *script: Step) -> tuple[list[ModelReply], list[Mapping[str, Any]]]:
     async with anthropic_server(*script) as server:
-        provider = AnthropicProvider(MODEL, KEY, server.url, 10.0, max_retries=0)
+        provider = AnthropicProvider(MODEL, KEY, server.url, 10.0)
         replies = []
         try:
             for _ in range(count):

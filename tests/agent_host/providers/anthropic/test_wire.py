@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,6 +51,33 @@ def test_the_cache_is_asked_for_at_the_end_of_the_tools_and_of_the_system_prompt
     assert ["cache_control" in tool for tool in params["tools"]] == [False, True]
 
 
+def _marks(blocks: Sequence[Mapping[str, Any]]) -> list[bool]:
+    return ["cache_control" in block for block in blocks]
+
+
+def test_what_changes_with_each_turn_stands_behind_the_marked_part_of_the_system_prompt() -> None:
+    request = replace(REQUEST, system="Be kind.\n\nNow: Monday, 01:30.", lasting=len("Be kind."))
+    system = build_prompt(MODEL, request, {}).params["system"]
+    assert "".join(block["text"] for block in system) == request.system
+    assert (system[0]["text"], _marks(system)) == ("Be kind.", [True, False])
+
+
+def test_what_grows_is_marked_at_its_end_and_where_the_step_before_ended() -> None:
+    said = Message("assistant", (Text("Hi."),))
+    steps = (HELLO, said, HELLO, Message("assistant", (USE,)), ANSWERED)
+    first = build_prompt(MODEL, replace(REQUEST, messages=steps[:3]), {}).params
+    second = build_prompt(MODEL, replace(REQUEST, messages=steps), {}).params
+    assert [_marks(row["content"]) for row in first["messages"]] == [[True], [False], [True]]
+    assert [_marks(row["content"]) for row in second["messages"]] == [[False], [False], [True], [False], [True]]
+    marks = [*second["tools"], *second["system"], *(block for row in second["messages"] for block in row["content"])]
+    assert sum(_marks(marks)) == 4  # as many as the API takes
+
+
+def test_a_request_without_tools_has_no_next_step_that_its_messages_would_be_cached_for() -> None:
+    params = build_prompt(MODEL, replace(REQUEST, tools=()), {}).params
+    assert _marks(params["messages"][0]["content"]) == [False]
+
+
 def test_nothing_is_sent_that_current_models_refuse() -> None:
     params = build_prompt(MODEL, REQUEST, {}).params
     assert set(params) == {"model", "max_tokens", "messages", "system", "tools", "tool_choice"}
@@ -68,7 +96,7 @@ def test_tools_stay_in_the_prompt_when_they_are_turned_off() -> None:
 
 def test_blocks_become_the_apis_blocks_in_order() -> None:
     rows = (HELLO, Message("assistant", (Text("wait"), USE)), ANSWERED)
-    messages = build_prompt(MODEL, replace(REQUEST, messages=rows), {}).params["messages"]
+    messages = build_prompt(MODEL, replace(REQUEST, messages=rows, tools=()), {}).params["messages"]
     assert messages[1] == {"role": "assistant", "content": [{"type": "text", "text": "wait"}, RAW_USE]}
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": False, "content": "{}"}
     assert messages[2] == {"role": "user", "content": [result]}
@@ -82,7 +110,7 @@ def test_blank_text_and_messages_without_a_word_are_left_out_and_an_empty_result
         Message("assistant", (USE,)),
         Message("user", (ToolResult("toolu_1", "", is_error=True),)),
     )
-    messages = build_prompt(MODEL, replace(REQUEST, messages=rows), {}).params["messages"]
+    messages = build_prompt(MODEL, replace(REQUEST, messages=rows, tools=()), {}).params["messages"]
     assert [message["role"] for message in messages] == ["user", "user", "assistant", "user"]
     assert messages[1]["content"] == [{"type": "text", "text": "again"}]
     assert messages[3]["content"] == [{"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True}]

@@ -66,7 +66,7 @@ def calling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
 
 @asynccontextmanager
 async def _provider(server: LlamaServer, model: str = "tiny") -> AsyncIterator[OpenAiCompatibleProvider]:
-    provider = OpenAiCompatibleProvider(model, "", server.url, 30.0, max_retries=0)
+    provider = OpenAiCompatibleProvider(model, "", server.url, 30.0)
     yield provider
     await provider.close()
 

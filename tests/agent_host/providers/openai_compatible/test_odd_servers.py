@@ -36,7 +36,7 @@ ONE = {"id": "n_1"}
 
 async def _reply(*script: Step, request: ModelRequest = REQUEST) -> tuple[str, ModelReply]:
     async with openai_server(*script) as server:
-        provider = OpenAiCompatibleProvider(MODEL, KEY, server.url, 10.0, max_retries=0)
+        provider = OpenAiCompatibleProvider(MODEL, KEY, server.url, 10.0)
         try:
             *shown, reply = [item async for item in provider.stream(request)]
         finally:
@@ -96,7 +96,7 @@ async def test_ids_used_twice_become_ids_of_their_own() -> None:
     assert len({use.id for use in reply.tool_uses}) == 2
     request = replace(REQUEST, messages=(*REQUEST.messages, before, *REQUEST.messages))
     async with openai_server() as server:  # a conversation whose first call has the same id
-        provider = OpenAiCompatibleProvider(MODEL, KEY, server.url, 10.0, max_retries=0)
+        provider = OpenAiCompatibleProvider(MODEL, KEY, server.url, 10.0)
         with pytest.raises(ProviderError, match="without results"):
             [item async for item in provider.stream(request)]
         await provider.close()

@@ -26,7 +26,7 @@ GLAD = Answer('{"mood": "glad"}')
 
 async def _replies(count: int, *script: Step, request: ModelRequest = REQUEST) -> tuple[list[str], list[Any]]:
     async with openai_server(*script) as server:
-        provider = OpenAiCompatibleProvider(MODEL, KEY, server.url, 10.0, max_retries=0)
+        provider = OpenAiCompatibleProvider(MODEL, KEY, server.url, 10.0)
         words = []
         try:
             for _ in range(count):
