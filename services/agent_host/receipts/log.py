@@ -46,15 +46,15 @@ class ReceiptLog:
         self._away: str | None = None
         self._ask_again_at_s = 0.0
         self._pause_s = 0.0
-        self._set_aside: list[str] = []
+        self._troubles: dict[str, None] = {}  # in order, each told once
         self._entry_ids: dict[str, int] = {}
         self._spooling = asyncio.Lock()
 
     def problems(self) -> tuple[str, ...]:
-        """Returns why receipts wait, and each draft that was refused since this was asked last."""
-        refused, self._set_aside = self._set_aside, []
+        """Returns why receipts wait, and what was refused or could not be kept since this was asked last."""
+        troubles, self._troubles = self._troubles, {}
         away = (f"{self._away} Receipts wait and will be sent in order.",) if self._away else ()
-        return (*self._spool.problems, *away, *(f"A draft was set aside: {reason}" for reason in refused))
+        return (*self._spool.problems, *away, *troubles)
 
     async def begin_turn(self, intent: TurnIntent, opening: Opening) -> None:
         """Records durably that a turn starts, sending first what waits from earlier turns."""
@@ -108,7 +108,7 @@ class ReceiptLog:
         try:
             self._openings.keep(*openings)
         except sqlite3.Error as error:
-            self._set_aside.append(f"an opening could not be kept ({error}).")
+            self._troubles[f"What was committed to can be verified but not revealed: it was not kept ({error})."] = None
 
     async def _ask_again(self) -> None:
         """Asks for the writer; calls outside a turn that come meanwhile do not."""
@@ -147,7 +147,7 @@ class ReceiptLog:
 
     def _refuse(self, draft: Draft, error: ReceiptRefusedError) -> None:
         self._spool.set_aside(draft, str(error))
-        self._set_aside.append(str(error))
+        self._troubles[f"A draft was set aside: {error}"] = None
 
     async def _drain(self) -> bool:
         """Sends what waits, oldest first; returns whether nothing waits any more."""

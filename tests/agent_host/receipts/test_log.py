@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -298,3 +299,19 @@ async def test_a_refused_draft_in_the_spool_does_not_block_what_waits_behind_it(
 
     assert status.entry is not None
     assert [receipt.turn_id for receipt in setup.writer.turns] == ["t_2", "t_3"]
+
+
+async def test_openings_that_cannot_be_kept_cost_no_receipt_and_are_told_once(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Opening) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(setup.openings, "keep", full)
+
+    status = await setup.turn(1)
+
+    assert status.entry is not None
+    told = "What was committed to can be verified but not revealed: it was not kept (database or disk is full)."
+    assert setup.log.problems() == (told,)
+    assert setup.log.problems() == ()
