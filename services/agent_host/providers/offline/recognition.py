@@ -70,7 +70,10 @@ _POINTING = pattern(
     r"(?:(?:actually|no|sorry|oh|well|yes|ok(?:ay)?)\b[,.! ]+)*",
     r"(?:it|that|this|these|those|they|he|she|i mean|i meant)\b",
 )
-_THANKS = pattern(r"(?:,\s*(?:please|thanks|thank you)|\s+please)[.!?]*$")
+_THANKS = pattern(
+    r"(?:[,.!]\s*(?:please|thanks(?: a lot)?|thank you(?: very much)?|cheers|(?:can|could) you do (?:that|it))|",
+    r"\s+(?:please|thanks))[.!?]*$",
+)
 _QUESTION = pattern(
     one_of(
         "what", "who", "whom", "whose", "when", "where", "which", "is", "are", "was", "were", "do", "does", "did",

@@ -151,6 +151,8 @@ def test_musings_ask_for_nothing(text: str) -> None:
         ("hello", "hello"),
         ("please", "please"),
         ("Thanks, and also cancel lunch", "cancel lunch"),
+        ("Book a table on Friday at 8pm. Thanks!", "Book a table on Friday at 8pm"),
+        ("I want to book a haircut, can you do that?", "book a haircut"),
     ],
 )
 def test_courtesies_are_taken_off(text: str, plain: str) -> None:

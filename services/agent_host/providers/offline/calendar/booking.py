@@ -62,7 +62,7 @@ def unclear_title(rest: str) -> str:
         return ""
     if _NOTHING.match(rest):
         return "All right, I booked nothing."
-    if not _LEFTOVER.search(_AFTER_TIMES.sub(" ", rest)):
+    if not _LEFTOVER.search(_TRAILING.sub("", _AFTER_TIMES.sub(" ", rest))):
         return ""
     return (
         f"I booked nothing: I can't tell what of “{clip(tidy(rest), 80)}” is its name. "

@@ -20,11 +20,12 @@ from agent_host.providers.offline.patterns import pattern
 from agent_host.providers.offline.questions import WHICH_ONE
 from agent_host.providers.offline.results import failure, object_of
 from agent_host.providers.offline.routine import Call, Calls, Outcome, Outcomes, Routine, Scene, choose
+from agent_host.providers.offline.times.clock import Clock, ClockRange
 from agent_host.providers.offline.times.days import Day
 from agent_host.providers.offline.times.durations import Duration
 from agent_host.providers.offline.times.events import Unclear, read_event
 from agent_host.providers.offline.times.format import show_days
-from agent_host.providers.offline.times.periods import Period, read_moment
+from agent_host.providers.offline.times.periods import Period
 from agent_host.providers.offline.times.pieces import AllDay, Found, Part, TimeWords, find_time_words
 from agent_host.providers.offline.wording import numbered, stems
 from agent_host.providers.protocol import JsonValue
@@ -212,20 +213,22 @@ def _new_times(event: Event, move: Move, scene: Scene) -> dict[str, JsonValue] |
     """
     to = f"at {move.to}" if move.to[:1].isdigit() else move.to
     words = find_time_words(to)
-    moment = read_moment(words, scene.now, scene.zone)
+    has_clock = bool(words.all(Clock) or words.all(ClockRange))
     length, has_day = words.first(Duration), words.first(Day) is not None
     if event.all_day:
         return _new_days(event, words, scene)
-    if move.shift or (length is not None and moment is None and not has_day):
+    if move.shift or (length is not None and not has_clock and not has_day):
         start = (event.start + timedelta(minutes=move.shift)).replace(tzinfo=None)
         lasts = event.end - event.start if move.shift or length is None else timedelta(minutes=length.minutes)
         return _times(start, start + lasts, scene.zone.key)
-    said = to if moment is not None else f"{to} at {event.start:%H:%M}"
+    said = to if has_clock else f"{to} at {event.start:%H:%M}"
     said = f"{said} in the evening" if event.start.hour >= _EVENING and not words.all(Part) else said  # dinner "at 9"
-    said = said if has_day or moment is None else f"{said} on {event.start:%Y-%m-%d}"
+    said = said if has_day or not has_clock else f"{said} on {event.start:%Y-%m-%d}"
     times = read_event(find_time_words(said), scene.now, scene.zone)
     if isinstance(times, Unclear):
         return times.question
+    if len(times) > 1:
+        return "That names several days, so I changed nothing. Say one of them."
     start = times[0].start
     return _times(start, times[0].end or start + (event.end - event.start), times[0].zone.key)
 

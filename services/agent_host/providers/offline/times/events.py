@@ -106,6 +106,14 @@ def _days(words: TimeWords, today: date) -> tuple[date, ...] | Unclear:
     return tuple(found for _, found in resolved)
 
 
+def _several_times(words: TimeWords) -> Unclear | None:
+    """Asks for one time when several are named ("Monday at 7, Friday at 8"); a sure one counts before an open one."""
+    clocks = words.all(Clock)
+    said = {clock for clock in clocks if not clock.open} or set(clocks)
+    named = len(said) + len(words.all(ClockRange))
+    return Unclear("That names several times, and I book one at a time. Which day first?") if named > 1 else None
+
+
 def _clock(words: TimeWords) -> ClockRange | Clock | None:
     found = words.first(ClockRange)
     if found is not None:
@@ -247,7 +255,7 @@ def read_event(words: TimeWords, now: datetime, zone: ZoneInfo) -> tuple[EventTi
     span = words.first(DayRange)
     if span is not None:
         return _several_days(words, span, used, present.today)
-    days = _days(words, present.today)
+    days = _several_times(words) or _days(words, present.today)
     if isinstance(days, Unclear):
         return days
     part = words.first(Part)

@@ -244,6 +244,9 @@ def _drop_names(tokens: Sequence[Token], found: Sequence[Found]) -> list[Found]:
         item = found[index]
         if not isinstance(item.piece, Day) or item.piece.led:
             return False
+        after = found[index + 1] if index + 1 < len(found) else None
+        if after is not None and after.first == item.last and isinstance(after.piece, Clock | ClockRange):
+            return False  # "on Monday at 7, Wednesday at 8"
         beside = [found[at] for at in (index - 1, index + 1) if 0 <= at < len(found)]
         return not any(_listed(tokens, *sorted((item, other), key=lambda each: each.first)) for other in beside)
 

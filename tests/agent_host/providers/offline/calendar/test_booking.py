@@ -117,9 +117,10 @@ def test_nothing_is_no_event(text: str) -> None:
         ("a meeting Friday 3pm, 30 minutes, with Bob", "Meeting with Bob"),
         ("lunch with Ana, Bob and Tom on Friday at noon", "Lunch with Ana, Bob and Tom"),
         ("an appointment with Dr. Smith on Friday at 9", "Appointment with Dr. Smith"),
+        ("yoga on Monday at 7am, Wednesday at 7am, and Friday at 7am", "Yoga"),
         ('"Coffee, then cancel" on Friday at 9', "Coffee, then cancel"),
     ],
 )
 def test_a_comma_inside_a_name_is_no_leftover(text: str, title: str) -> None:
-    _, (call,) = perform(Book(text), {"calendar_create_event": CREATED})
-    assert call.arguments["title"] == title
+    _, calls = perform(Book(text), {"calendar_create_event": CREATED})
+    assert {call.arguments["title"] for call in calls} == {title}

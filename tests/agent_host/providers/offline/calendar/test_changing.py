@@ -264,3 +264,11 @@ def test_an_evening_stays_an_evening(to: str, hour: int) -> None:
     dinner = replace(SCENE, touched=event("e1", "Dinner", "2026-12-04T20:00"))
     _, (call,) = perform(Move("it", to), {"calendar_update_event": UPDATED}, dinner)
     assert str(call.arguments["start"])[11:13] == f"{hour:02d}"
+
+
+def test_an_event_moves_to_one_day_and_its_range_keeps_the_day() -> None:
+    stored = replace(SCENE, touched=CALL)
+    reply, calls = perform(Move("it", "Monday and Friday"), {}, stored)
+    assert (reply, calls) == ("That names several days, so I changed nothing. Say one of them.", [])
+    _, (call,) = perform(Move("it", "from 2 to 4pm"), {"calendar_update_event": UPDATED}, stored)
+    assert (call.arguments["start"], call.arguments["end"]) == ("2026-12-04T14:00:00", "2026-12-04T16:00:00")

@@ -231,6 +231,20 @@ def test_an_hour_that_a_clock_change_skips_stays_as_it_was_said() -> None:
     assert f"{event.start:%Y-%m-%d %H:%M}" == "2027-03-28 02:30"
 
 
+@pytest.mark.parametrize(
+    "text", ["Monday at 7am and Wednesday at 8am", "on Friday at 9 and at 11", "Friday from 9 to 10 and from 11 to 12"]
+)
+def test_several_times_are_asked_about(text: str) -> None:
+    found = read_event(find_time_words(text), NOW, ZONE)
+    assert isinstance(found, Unclear)
+    assert found.question.endswith("Which day first?")
+
+
+def test_one_time_may_be_said_for_each_of_several_days() -> None:
+    events = read("Monday at 7am, Wednesday at 7am, and Friday at 7am")
+    assert [f"{event.start:%d %H}" for event in events] == ["02 07", "04 07", "07 07"]
+
+
 EARLY = datetime(2026, 12, 1, 2, 7, tzinfo=ZONE)  # still Monday in New York
 
 
