@@ -53,6 +53,11 @@ def stretches(message: str) -> Iterator[list[str]]:
         yield words
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Returns the words of a list that is written as a text."""
+    return frozenset(text.split())
+
+
 def folded_words(text: str) -> list[str]:
     """Returns the words of a text, case folded."""
     return _WORD.findall(plain(text).casefold())

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from agent_host.skills.markets import asks_about_a_market
 from agent_host.skills.sentences import Clauses, plain, sentences
 from agent_host.skills.subjects import is_outside
 
@@ -18,7 +19,8 @@ _MOST_WORDS: Final = 60  # that a trigger can reach
 _POLITE: Final = re.compile(
     r"(?:(?:please|hi|hello|hey|ok|okay|so|now|then|also|and|but|just|quickly|thanks|prometheus|bitte|und|jetzt|dann"
     r"|(?:can|could|would|will) you|(?:i|we)(?: would)? (?:need|want|like) (?:you )?to"
-    r"|let's|let us|help me|go ahead and|after that|(?:kannst|könntest|würdest) du|ich möchte dass du) )+"
+    r"|let me know|do you know|(?:can|could) you tell me|i wonder|let's|let us|help me|go ahead and|after that"
+    r"|(?:kannst|könntest|würdest) du|ich möchte dass du) )+"
 )
 _PARTS: Final = {"?": r"(\S+) ", "...": r"(?:\S+ ){0,4}?", "$": r"$", "*": r"(\S+(?: \S+){0,11}?) "}
 _LAST: Final = {**_PARTS, "*": r"(\S+(?: \S+){0,11}) "}
@@ -28,7 +30,7 @@ def is_triggered(message: str, triggers: Sequence[str], never: Sequence[str] = (
     """Tells whether a sentence of a message, or what stands behind a comma in it, begins as one of the triggers does.
 
     What is merely polite does not count, nor does a sentence with a word of `never`. With `outside` the subjects have
-    to be of the outside world.
+    to be of the outside world, and a clause that asks about a market needs no trigger.
     """
     patterns = [_pattern(trigger) for trigger in triggers]
     unwanted = {plain(word).casefold() for word in never}
@@ -45,8 +47,9 @@ def _begins(clauses: Clauses, patterns: Sequence[re.Pattern[str]], *, outside: b
     words = [word for clause in clauses for word in clause][:_MOST_WORDS]
     text = f"{' '.join(words)} ".casefold()
     polite = _POLITE.match(text)
-    found = (pattern.match(text, polite.end() if polite else 0) for pattern in patterns)
-    return any(
+    start = polite.end() if polite else 0
+    found = (pattern.match(text, start) for pattern in patterns)
+    return (outside and asks_about_a_market(clauses[0][text.count(" ", 0, start) :])) or any(
         not outside or all(is_outside(_subject(match, at, clauses)) for at in range(1, len(match.regs)))
         for match in found
         if match

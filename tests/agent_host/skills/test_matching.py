@@ -6,7 +6,8 @@ import pytest
 
 from agent_host.skills.loading import SHIPPED, SkillFolder
 from agent_host.skills.matching import Skill, matching, telling_words
-from tests.agent_host.skills.messages import EVERYDAY, RESEARCH
+from tests.agent_host.skills.everyday_messages import EVERYDAY
+from tests.agent_host.skills.research_messages import RESEARCH
 
 SHIPPED_SKILLS = SkillFolder((SHIPPED,)).skills()
 MEETINGS = Skill("schedule-meeting", "Schedule a meeting with people at a time that suits all of them", "body")
