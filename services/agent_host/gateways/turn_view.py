@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, tzinfo
-from typing import Any, Final
+from typing import Final
 
-from agent_host.receipts.line import dollars
+from agent_host.gateways.turn_steps import short, step_line
 from agent_host.tracing.reading import Row
 from agent_host.tracing.traced_turn import TracedTurn
 from agent_host.turn_checks.verdict import Rate, Result
@@ -16,7 +16,6 @@ _TITLE_CHARACTERS: Final = 60
 _TEXT_CHARACTERS: Final = 400
 _MARKS: Final = {1: "pass", 0: "FAIL", None: "n/a"}
 _SPANS: Final = {"today": "today", "7d": "in the last 7 days", "all": "in all"}
-_MICRO: Final = 1_000_000
 
 Checked = tuple[TracedTurn, tuple[Result, ...]]
 
@@ -31,7 +30,8 @@ def overview_lines(
     yield f"{_count(len(turns), 'turn')} {_SPANS.get(window, window)}"
     yield ""
     for turn, results in reversed(turns[-SHOWN:]):
-        yield f"{_when(turn.started, zone)}  {turn.turn_id}  {_summary(results)}  {_short(turn.message)}"
+        title = short(turn.message, _TITLE_CHARACTERS)
+        yield f"{_when(turn.started, zone)}  {turn.turn_id}  {_summary(results)}  {title}"
     if len(turns) > SHOWN:
         yield f"… and {len(turns) - SHOWN} older"
     yield ""
@@ -58,11 +58,11 @@ def turn_lines(turn: TracedTurn, results: Sequence[Result], zone: tzinfo) -> Ite
     """Yields one turn: its words and steps, what each check says and why, and whether the trace is as receipted."""
     how = turn.outcome or ("ended" if turn.has_ended else "did not end")
     yield f"{turn.turn_id}  {_when(turn.started, zone)}  {turn.gateway or 'unknown gateway'}  {how}"
-    yield f"message: {_short(turn.message, _TEXT_CHARACTERS)}"
-    yield from (f"  {step}" for row in turn.rows if (step := _step(row.members, row.kind)))
+    yield f"message: {short(turn.message, _TEXT_CHARACTERS)}"
+    yield from _steps(turn.rows)
     if turn.has_ended:
-        yield f"reply: {_short(turn.reply, _TEXT_CHARACTERS)}"
-    yield from (f"  {step}" for step in _after(turn.later) if step)
+        yield f"reply: {short(turn.reply, _TEXT_CHARACTERS)}"
+    yield from _steps(turn.later)
     yield ""
     for one in results:
         yield f"{one.name:<18}{_MARKS[one.value]:<6}{one.note}"
@@ -70,37 +70,8 @@ def turn_lines(turn: TracedTurn, results: Sequence[Result], zone: tzinfo) -> Ite
     yield _integrity(turn)
 
 
-def _step(members: Mapping[str, Any], kind: str) -> str:
-    match kind:
-        case "llm":
-            used = members.get("usage")
-            usage = used if isinstance(used, dict) else {}
-            tokens = f"{usage.get('in', '?')} in / {usage.get('out', '?')} out"
-            return f"llm {members.get('kind', 'loop')}: {members.get('model')}, {tokens}, {_cost(members)}"
-        case "tool":
-            said = members.get("ok")
-            ok = ("ok" if said else "failed") if isinstance(said, bool) else "ended"
-            price = f", {_cost(members)}" if members.get("cost_micro_usd") is not None else ""
-            why = f": {_short(str(members['error']), 120)}" if members.get("error") else ""
-            return f"tool {members.get('tool')}: {ok}, {members.get('duration_ms', '?')} ms{price}{why}"
-        case "gate":
-            return f"gate: {members.get('decision')}, {_short(str(members.get('reason', '')), 120)}"
-        case "skills" | "report" | "notice":
-            told = members.get("names") or members.get("title") or members.get("text") or ""
-            return f"{kind}: {_short(', '.join(told) if isinstance(told, list) else str(told), 200)}"
-        case _:
-            return ""
-
-
-def _after(rows: Sequence[Row]) -> Iterator[str]:
-    for row in rows:
-        if row.kind == "consolidation":
-            yield f"consolidation: {row.members.get('new_facts', '?')} new facts"
-        elif row.kind == "score":
-            source, name, value, note = (row.members.get(part) for part in ("source", "name", "value", "note"))
-            yield f"score by {source}: {name} {value}, {_short(str(note), 200)}"
-        elif row.kind == "llm":
-            yield _step(row.members, row.kind)
+def _steps(rows: Sequence[Row]) -> Iterator[str]:
+    yield from (f"  {step}" for row in rows if (step := step_line(row)))
 
 
 def _integrity(turn: TracedTurn) -> str:
@@ -124,15 +95,5 @@ def _when(at: datetime | None, zone: tzinfo) -> str:
     return at.astimezone(zone).strftime("%Y-%m-%d %H:%M") if at else "no time known   "
 
 
-def _cost(members: Mapping[str, Any]) -> str:
-    cost = members.get("cost_micro_usd")
-    return dollars(cost) if isinstance(cost, int) else "no price known"
-
-
 def _count(number: int, thing: str) -> str:
     return f"1 {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def _short(text: str, most: int = _TITLE_CHARACTERS) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
