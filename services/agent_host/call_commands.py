@@ -94,7 +94,7 @@ def watch(
         Path | None, typer.Option("--policy", help="Whose keys to trust; else what this home's writer wrote.")
     ] = None,
 ) -> int:
-    """Verify the ledger while it grows; ends with status 1 at the first entry that does not hold."""
+    """Verify the ledger while it grows; status 1 at the first entry that does not hold, 2 without a writer."""
     from agent_host.gateways.watch import watch_chain
 
     settings = settings_of(home)

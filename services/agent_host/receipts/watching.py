@@ -15,11 +15,12 @@ import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, suppress
 from pathlib import Path
 from typing import Final
 
+from agent_host.errors import WriterUnavailableError
 from agent_host.receipts.commitments import digest_of
 from agent_host.receipts.openings import OpeningStore
 from agent_host.receipts.protocol import StoredEntry
@@ -27,6 +28,28 @@ from agent_host.receipts.verification import VERIFIER
 
 _HOLDS: Final = re.compile(rb"verify: (\d+) entries, all hold so far\n")
 _OWNERS: Final = ("callId", "turnId", "reviewId")
+
+
+async def lasting(
+    watch: Callable[[int], AsyncGenerator[StoredEntry, None]], writer_again: Callable[[], Awaitable[None]]
+) -> AsyncGenerator[StoredEntry, None]:
+    """Streams a chain for as long as anybody listens, over the ends of its writers.
+
+    `watch` streams it from an id on; `writer_again` returns once a writer answers. The next writer is asked from the
+    last entry on, so that one which it has otherwise is in the stream a second time, and does not hold.
+
+    Raises:
+        ReceiptRefusedError: the next writer's chain is shorter than what was seen.
+    """
+    last: StoredEntry | None = None
+    while True:
+        with suppress(WriterUnavailableError):
+            async with aclosing(watch(0 if last is None else last.id)) as entries:
+                async for entry in entries:
+                    if entry != last:
+                        last = entry
+                        yield entry
+        await writer_again()
 
 
 class ContinuousVerification:

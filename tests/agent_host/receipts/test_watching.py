@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from agent_host.errors import UsageError
+from agent_host.errors import UsageError, WriterUnavailableError
 from agent_host.receipts.client import DECISIONS, ReceiptClient
 from agent_host.receipts.commitments import commit
 from agent_host.receipts.openings import OpeningStore
 from agent_host.receipts.protocol import StoredEntry
 from agent_host.receipts.verification import trust_of
-from agent_host.receipts.watching import ContinuousVerification
+from agent_host.receipts.watching import ContinuousVerification, lasting
 from tests.conformance.test_writer import decision
 from tests.receipt_writer.parts import running, ulid
 
@@ -101,6 +101,52 @@ async def test_a_watch_that_is_cancelled_leaves_nothing_behind(
     with pytest.raises(asyncio.CancelledError):
         await running_watch
     assert not (folder / "copy.jsonl").exists()
+
+
+async def test_a_watch_goes_on_with_the_next_writer_where_the_last_one_ended(client: ReceiptClient) -> None:
+    for number in range(1, 4):
+        await client.append_decision(decision(number))
+    lives, asked = [2, 3, 3], list[int]()
+
+    async def ending(from_id: int) -> AsyncGenerator[StoredEntry, None]:
+        asked.append(from_id)
+        until = lives.pop(0)
+        async for entry in client.watch(DECISIONS, from_id):
+            yield entry
+            if entry.id == until:
+                raise WriterUnavailableError("The writer ended.")
+
+    async def again() -> None:
+        if not lives:
+            raise UsageError("enough")
+
+    stream = lasting(ending, again)
+    seen = [(await anext(stream)).id for _ in range(3)]
+    with pytest.raises(UsageError):
+        await anext(stream)
+    assert (seen, asked) == ([1, 2, 3], [0, 2, 3])
+
+
+async def test_what_the_next_writer_has_otherwise_does_not_hold(
+    folder: Path, client: ReceiptClient, openings: OpeningStore
+) -> None:
+    await client.append_decision(decision(1))
+    lives = ['"latencyMs":3', '"latencyMs":9']
+
+    async def watch(from_id: int) -> AsyncGenerator[StoredEntry, None]:
+        latency = lives.pop(0)
+        async for entry in client.watch(DECISIONS, from_id):
+            yield replace(entry, line=entry.line.replace('"latencyMs":3', latency))
+            if lives:
+                return
+            await asyncio.Event().wait()
+
+    async def again() -> None:
+        return
+
+    said = await Watched(folder, openings).until_it_ends(lasting(watch, again))
+    assert said.startswith("Entry ")
+    assert "does not hold" in said
 
 
 def test_without_a_policy_nobody_is_trusted(folder: Path) -> None:
