@@ -31,13 +31,11 @@ def difference(accepted: Iterable[RemoteTool], listed: Iterable[RemoteTool]) -> 
 
 def in_short(lines: tuple[str, ...], more: str) -> str:
     """Returns a difference as a text of at most `SHOWN_LINES` lines; `more` is how to see what was left out."""
-    text = "\n".join(lines[:SHOWN_LINES])
-    whole = sum(map(len, lines)) + max(len(lines) - 1, 0)
-    if len(text) > SHOWN_CHARACTERS:
-        text = text[:SHOWN_CHARACTERS] + "…"
-    return (
-        text if len(text) == whole else f"{text}\n(That is not all: {whole:,} characters changed; {more} shows them.)"
-    )
+    whole = "\n".join(lines)
+    if len(lines) <= SHOWN_LINES and len(whole) <= SHOWN_CHARACTERS:
+        return whole
+    text = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARACTERS]
+    return f"{text}…\n(That is not all: {len(whole):,} characters changed; {more} shows them.)"
 
 
 def _lines_between(old: list[str], new: list[str]) -> Iterator[str]:

@@ -184,4 +184,5 @@ def test_a_difference_has_every_line_that_a_model_or_this_host_would_go_by() -> 
 def test_what_is_left_out_of_a_difference_in_short_is_told() -> None:
     assert in_short(("a", "  + b"), "X") == "a\n  + b"
     assert in_short((), "X") == ""
+    assert in_short(("x" * 4_001,), "X").endswith("x…\n(That is not all: 4,001 characters changed; X shows them.)")
     assert in_short(("a",) * 61, "X").endswith("(That is not all: 121 characters changed; X shows them.)")

@@ -32,7 +32,8 @@ def server_choices(desk: Desk, _: str) -> list[Choice]:
     from agent_host.gateways import mcp
 
     waiting = mcp.changed(desk.settings, desk.environ)
-    return [Choice("list"), *(Choice(f"accept {name}", change) for name, change in waiting)]
+    verbs = ("diff", "accept")
+    return [Choice("list"), *(Choice(f"{verb} {name}", change) for name, change in waiting for verb in verbs)]
 
 
 async def skills(desk: Desk, _: str) -> Answer:

@@ -38,8 +38,8 @@ COMMANDS: Final = (
     Command("/tools", "[WORD]", "the tools of every connected server, or those with the word", looking.tools),
     Command(
         "/mcp",
-        "[accept NAME]",
-        "the tool servers; accept takes what one of them changed",
+        "[diff NAME | accept NAME]",
+        "the tool servers; diff shows what one of them changed, accept takes it",
         looking.servers,
         looking.server_choices,
     ),
