@@ -73,7 +73,7 @@ class _Question:
             try:
                 reply = await self.attempts.reply(self._listen, deadline, lambda: True)
             except OverlongReplyError as error:  # it answers, only too long
-                return Answer("fallback_schema", f"The model's output was refused: {error}")
+                return Answer("fallback_schema", str(error))
             except (ProviderError, BudgetSpentError) as error:
                 return Answer("fallback_provider", str(error))
             if (answer := self._judge(reply)) is not None:
@@ -102,7 +102,9 @@ class _Question:
                     return item
                 heard += len(item.text)
                 if heard > OUTPUT_LIMIT:
-                    raise OverlongReplyError(f"the output has more than {OUTPUT_LIMIT} characters.")
+                    raise OverlongReplyError(
+                        f"The model's output was refused: the output has more than {OUTPUT_LIMIT} characters."
+                    )
         raise ProviderUnavailableError("The model's stream ended without a reply; try again.")
 
 

@@ -5,6 +5,8 @@ Values only; no provider's wire format shows here. Every provider passes `tests/
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
@@ -92,6 +94,13 @@ class ModelRequest:
     max_tokens: int
     output_schema: Mapping[str, JsonValue] | None = None
     lasting: int = 0
+
+    @property
+    def schema_key(self) -> str | None:
+        """What its output schema is known by, None without one."""
+        if self.output_schema is None:
+            return None
+        return hashlib.sha256(json.dumps(self.output_schema, sort_keys=True, default=dict).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

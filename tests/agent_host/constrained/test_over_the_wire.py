@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -90,3 +90,98 @@ async def test_the_other_sdk_is_kept_to_the_same_allowance(desk: Desk) -> None:
         )
         await provider.close()
     assert (decision.exit_state, len(server.requests)) == ("fallback_provider", 3)
+
+
+# A schema that one spec has and the API refuses
+
+
+async def test_a_schema_that_is_refused_costs_no_other_spec_its_structured_output(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusal = wire.Failure(400, "invalid_request_error", "output_config.format.schema: too many optional parameters")
+    schema = {**spec().output_schema, "title": "Another mood"}
+    async with wire.anthropic_server(refusal, *[ANSWER] * 3) as server:
+        provider = AnthropicProvider(HAIKU, wire.KEY, server.url)
+        plain, other_spec = (
+            spec(model_identity=provider.identity, output_schema=one) for one in (spec().output_schema, schema)
+        )
+        for asked in (plain, other_spec, plain):
+            assert (await run_constrained_ai(asked, MESSAGE, desk.options(provider))).exit_state == "ok"
+        await provider.close()
+    assert ["output_config" in seen.body for seen in server.requests] == [True, False, True, False]
+    assert caplog.text.count("too many optional parameters") == 1
+
+
+async def test_the_other_sdk_leaves_out_a_refused_schema_for_its_spec_alone(desk: Desk) -> None:
+    refusal = other.Failure(400, "Invalid schema for response_format 'answer'")
+    schema = {**spec().output_schema, "title": "Another mood"}
+    async with other.openai_server(refusal, *[other.Answer(GOOD)] * 3) as server:
+        provider = OpenAiCompatibleProvider(other.MODEL, other.KEY, server.url)
+        plain, other_spec = (
+            spec(model_identity=provider.identity, output_schema=one) for one in (spec().output_schema, schema)
+        )
+        for asked in (plain, other_spec, plain):
+            await run_constrained_ai(asked, MESSAGE, desk.options(provider))
+        await provider.close()
+    assert ["response_format" in seen.body for seen in server.requests] == [True, False, True, False]
+
+
+# Floods
+
+
+CALL = {"index": 0, "function": {"arguments": "x" * 500}}
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        {"content": "x" * 500},
+        {"reasoning_content": "x" * 500},
+        {"tool_calls": [CALL]},
+        {"tool_calls": [{"index": None, "id": "", "function": {"name": "a"}}]},
+    ],
+    ids=["text", "thoughts", "arguments", "calls"],
+)
+async def test_a_flood_of_anything_is_given_up_while_it_comes(desk: Desk, delta: Mapping[str, object]) -> None:
+    chunks = [{"choices": [{"index": 0, "delta": delta}]}] * 2_000
+    async with other.openai_server(other.raw_chunks(*chunks)) as server:
+        provider = OpenAiCompatibleProvider(other.MODEL, other.KEY, server.url)
+        decision = await run_constrained_ai(spec(model_identity=provider.identity), MESSAGE, desk.options(provider))
+        await provider.close()
+    assert decision.exit_state == "fallback_schema"
+    assert "characters" in decision.reason
+    assert len(server.requests) == 1
+
+
+FLOODS: Mapping[str, tuple[str, Mapping[str, object], str]] = {
+    "text": ("text", {"type": "text", "text": ""}, ""),
+    "thinking": ("thinking", {"type": "thinking", "thinking": "", "signature": ""}, ""),
+    "input_json": ("partial_json", {"type": "tool_use", "id": "toolu_1", "name": "a", "input": {}}, '{"a": "'),
+}
+
+
+@pytest.mark.parametrize("kind", FLOODS)
+async def test_a_flood_from_claude_is_given_up_while_it_comes(desk: Desk, kind: str) -> None:
+    field, block, first = FLOODS[kind]
+    message: dict[str, object] = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": HAIKU,
+        "content": [],
+        "stop_reason": None,
+    }
+    usage = {"input_tokens": 7, "output_tokens": 1}
+    flood = wire.raw_stream(
+        {"type": "message_start", "message": {**message, "stop_sequence": None, "usage": usage}},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        *(
+            {"type": "content_block_delta", "index": 0, "delta": {"type": f"{kind}_delta", field: piece}}
+            for piece in (first, *["x" * 500] * 300)
+        ),
+    )
+    async with wire.anthropic_server(flood) as server:
+        decision = await decided(desk, server)
+    assert decision.exit_state == "fallback_schema"
+    assert "characters" in decision.reason
+    assert len(server.requests) == 1

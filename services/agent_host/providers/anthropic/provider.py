@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, aclosing
@@ -22,6 +23,7 @@ from agent_host.providers.anthropic.wire import (
     read_reply,
     worth_keeping,
 )
+from agent_host.providers.bounds import Bound, bound_of
 from agent_host.providers.protocol import Identity, ModelReply, ModelRequest, TextDelta, Usage, added
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 DEFAULT_MODEL: Final = "claude-sonnet-5-5"
 _KEPT_REPLIES: Final = 64
 _VERSION: Final = re.compile(r"^claude-[a-z]+-(.+)$")
+
+logger = logging.getLogger(__name__)
 
 
 class AnthropicProvider:
@@ -46,7 +50,7 @@ class AnthropicProvider:
     def __init__(self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 120.0) -> None:
         self._endpoint = checked_endpoint(model, api_key, base_url, timeout_s)
         self._kept: dict[str, Kept] = {}
-        self._takes_schemas = True
+        self._refused: set[str] = set()  # output schemas
         self._client: AsyncAnthropic | None = None
         self._opening = asyncio.Lock()
 
@@ -62,14 +66,15 @@ class AnthropicProvider:
 
         After text was shown there is no second call: its reply would be worded differently, be paid for as well, and
         could only be thrown away. The tokens of a replaced stream are counted with those of the plain call. A model
-        that takes no output schema is asked without one, then and from then on: the prompt asks for the same.
+        that refuses an output schema is asked without that one, then and from then on: the prompt asks for the same.
 
         Raises:
             ProviderRefusedError: the API said no (4xx).
             BrokenOffError: some of the text came, and no more.
             ProviderUnavailableError: no usable answer; its `usage` is what is known to be billed.
         """
-        if self._takes_schemas and request.output_schema is not None:
+        schema = request.schema_key
+        if schema is not None and schema not in self._refused:
             await self._connected()
             from agent_host.providers.anthropic import sdk
 
@@ -77,8 +82,9 @@ class AnthropicProvider:
                 async with aclosing(self._stream(request)) as items:
                     async for item in items:
                         yield item
-            except sdk.SchemaRefusedError:  # nothing was said yet
-                self._takes_schemas = False
+            except sdk.SchemaRefusedError as error:  # nothing was said yet
+                self._refused.add(schema)
+                logger.warning("%s is asked without an output schema that it refuses: %s", self._endpoint.model, error)
             else:
                 return
         async with aclosing(self._stream(replace(request, output_schema=None))) as items:
@@ -90,7 +96,7 @@ class AnthropicProvider:
         from agent_host.providers.anthropic import sdk
 
         prompt = build_prompt(self._endpoint.model, request, self._kept)
-        heard = _Heard()
+        heard = _Heard(bound_of(request))
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self._endpoint.timeout_s):
@@ -162,8 +168,9 @@ class AnthropicProvider:
 
 @dataclass
 class _Heard:
-    """What a stream has said so far."""
+    """What a stream has said so far, within its bound."""
 
+    bound: Bound
     began: bool = False
     spoke: bool = False
     ended: bool = False
@@ -172,12 +179,20 @@ class _Heard:
     usage: Usage | None = None
 
     def take(self, event: Any) -> str:
-        """Takes one event in; returns the text it adds, if any."""
+        """Takes one event in; returns the text it adds, if any.
+
+        Raises:
+            OverlongReplyError: the stream has brought more than any use has for it.
+        """
         if event.type == "text":
             self.spoke = self.spoke or bool(event.text)
             return str(event.text)
-        if event.type == "content_block_delta" and event.delta.type == "input_json_delta":
-            self.tool_json.setdefault(event.index, []).append(event.delta.partial_json)
+        if event.type == "content_block_start":
+            self.bound.take(0, self.usage, calls=1)
+        elif event.type == "content_block_delta":
+            self.bound.take(sum(len(said) for said in vars(event.delta).values() if isinstance(said, str)), self.usage)
+            if event.delta.type == "input_json_delta":
+                self.tool_json.setdefault(event.index, []).append(event.delta.partial_json)
         elif event.type == "message_start":
             self.usage = _counted(_json(event.message))
         elif event.type == "message_delta":

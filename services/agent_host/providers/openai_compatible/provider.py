@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
@@ -11,15 +12,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_host.errors import BrokenOffError
+from agent_host.providers.bounds import bound_of
 from agent_host.providers.openai_compatible.endpoint import checked_endpoint
 from agent_host.providers.openai_compatible.reading import Heard
-from agent_host.providers.openai_compatible.wire import Part, build_params, has_part
+from agent_host.providers.openai_compatible.wire import OF_A_SCHEMA, Part, build_params, has_part
 from agent_host.providers.protocol import Identity, ModelReply, ModelRequest, TextDelta, Usage, added
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _DATED: Final = re.compile(r"-(\d{4}-\d{2}-\d{2})$")
+
+logger = logging.getLogger(__name__)
 
 
 class OpenAiCompatibleProvider:
@@ -35,6 +39,7 @@ class OpenAiCompatibleProvider:
     def __init__(self, model: str, api_key: str, base_url: str | None = None, timeout_s: float = 120.0) -> None:
         self._endpoint = checked_endpoint(model, api_key, base_url, timeout_s)
         self._without: set[Part] = {"max_tokens", "lengths"} if self._endpoint.is_openai else set()
+        self._refused: dict[str | None, set[Part]] = {}  # by output schema
         self._client: AsyncOpenAI | None = None
         self._opening = asyncio.Lock()
 
@@ -48,8 +53,8 @@ class OpenAiCompatibleProvider:
     async def stream(self, request: ModelRequest) -> AsyncIterator[TextDelta | ModelReply]:
         """Streams a reply; a stream that breaks before any of its text was shown is replaced by one plain call.
 
-        A server that refuses an output schema, or another part that not all of them know, is asked without it, then
-        and from then on. Any other refusal is told at once.
+        A server that refuses an output schema is asked without that one, and one that refuses another part which not
+        all of them know without that part, then and from then on. Any other refusal is told at once.
 
         Raises:
             ProviderRefusedError: the server said no (4xx).
@@ -59,8 +64,9 @@ class OpenAiCompatibleProvider:
         await self._connected()
         from agent_host.providers.openai_compatible import sdk
 
+        schema = request.schema_key
         while True:
-            sent = frozenset(self._without)
+            sent = frozenset(self._without | self._refused.get(schema, set()))
             try:
                 async with aclosing(self._stream(request, sent)) as items:
                     async for item in items:
@@ -69,7 +75,9 @@ class OpenAiCompatibleProvider:
                 refused = [part for part in error.parts if part not in sent and has_part(request, part)]
                 if not refused:
                     raise
-                self._without.add(refused[0])
+                part = refused[0]
+                (self._refused.setdefault(schema, set()) if part in OF_A_SCHEMA else self._without).add(part)
+                logger.warning("%s is asked without %s, which it refuses: %s", self._endpoint.host, part, error)
             else:
                 return
 
@@ -81,7 +89,7 @@ class OpenAiCompatibleProvider:
 
         params = build_params(self._endpoint.model, request, without)
         streamed = {**params} if "stream_options" in without else {**params, "stream_options": {"include_usage": True}}
-        heard, began = Heard(), False
+        heard, began = Heard(bound_of(request)), False
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self._endpoint.timeout_s):
@@ -95,7 +103,7 @@ class OpenAiCompatibleProvider:
         except sdk.BREAKS as error:
             if not began or sdk.is_refusal(error):
                 raise sdk.failure(error, self._endpoint, heard.usage) from error
-            if heard.text:
+            if heard.spoke:
                 raise BrokenOffError("The reply broke off; ask again.", heard.usage) from error
             reply = await self._plain_call(client, params, request, heard.usage)
             if reply.text:
@@ -120,7 +128,7 @@ class OpenAiCompatibleProvider:
         from agent_host.providers.openai_compatible import sdk
 
         patience_s = 2 * self._endpoint.timeout_s
-        heard = Heard()
+        heard = Heard(bound_of(request))
         try:
             async with asyncio.timeout(patience_s):
                 whole = await client.chat.completions.create(**params, timeout=silence(patience_s))

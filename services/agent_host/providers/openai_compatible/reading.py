@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from agent_host.providers.bounds import Bound
 from agent_host.providers.protocol import JsonValue, ModelReply, ModelRequest, StopReason, Text, ToolUse, Usage
 
 BROKEN_ARGUMENTS: Final = "The arguments of this call are not one JSON object, so it was not made; send them again."
@@ -31,14 +32,15 @@ class _Call:
     place: object
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    arguments: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Heard:
     """What a reply has said so far, and whether it said why it ended: a closed connection alone is no end."""
 
-    text: str = ""
+    bound: Bound
+    words: list[str] = field(default_factory=list)
     refused: bool = False
     finish_reason: str | None = None
     model: str = ""
@@ -51,6 +53,7 @@ class Heard:
 
         Raises:
             MalformedReplyError: a part of it is of another type than the API promises.
+            OverlongReplyError: the reply has brought more than any use has for it.
         """
         self.model = str(chunk.get("model") or self.model)
         if isinstance(chunk.get("usage"), Mapping):
@@ -60,14 +63,21 @@ class Heard:
         added = ""
         for choice in _list(chunk, "choices")[:1]:
             said = _mapping(choice.get("delta") or choice.get("message") or {})
+            self.bound.take(sum(len(value) for value in said.values() if isinstance(value, str)), self.usage)
             refusal = _word(said, "refusal")
             self.refused = self.refused or bool(refusal)
             added += _word(said, "content") + refusal
             for call in _list(said, "tool_calls"):
                 self._take_call(call)
             self.finish_reason = _word(choice, "finish_reason") or self.finish_reason
-        self.text += added
+        if added:
+            self.words.append(added)
         return added
+
+    @property
+    def spoke(self) -> bool:
+        """Whether any text has come."""
+        return bool(self.words)
 
     def reply(self, request: ModelRequest) -> ModelReply:
         """Returns the whole reply. One that was cut off loses its tool calls: none can be answered any more.
@@ -86,7 +96,7 @@ class Heard:
         for call in calls:
             uses.append(_tool_use(call, taken))
             taken.add(uses[-1].id)
-        words = (Text(self.text),) if self.text else ()
+        words = (Text("".join(self.words)),) if self.words else ()
         default: StopReason = "tool_use" if uses else "end_turn"
         return ModelReply((*words, *uses), reason or default, self.usage or Usage(), self.model)
 
@@ -95,13 +105,15 @@ class Heard:
         identifier, name, given = _word(raw, "id"), _word(function, "name"), function.get("arguments") or ""
         place = raw.get("index")
         call = next((one for one in reversed(self.calls) if one.place == place), None)
+        given = given if isinstance(given, str) else json.dumps(given)
+        self.bound.take(len(name) + len(given), self.usage, calls=1)
         if call is None or (identifier and call.id and identifier != call.id) or (place is None and name):
             call = _Call(place)
             self.calls.append(call)
         call.id = call.id or identifier
         if name != call.name:  # some repeat the whole name with each piece
             call.name += name
-        call.arguments += given if isinstance(given, str) else json.dumps(given)
+        call.arguments.append(given)
 
 
 def _tool_use(call: _Call, taken: Collection[str]) -> ToolUse:
@@ -109,7 +121,7 @@ def _tool_use(call: _Call, taken: Collection[str]) -> ToolUse:
     if not call.name:
         raise MalformedReplyError("a tool call has no name")
     identifier = call.id if call.id and call.id not in taken else f"call_{secrets.token_hex(12)}"
-    arguments = _arguments(call.arguments)
+    arguments = _arguments("".join(call.arguments))
     if arguments is None:
         return ToolUse(identifier, call.name, {}, fault=BROKEN_ARGUMENTS)
     return ToolUse(identifier, call.name, arguments)

@@ -15,6 +15,9 @@ from agent_host.providers.protocol import Message, ModelRequest, Text, ToolResul
 
 Part: TypeAlias = Literal["response_format", "lengths", "stream_options", "max_tokens"]
 
+OF_A_SCHEMA: Final[frozenset[Part]] = frozenset({"response_format", "lengths"})
+"""The parts that a server may take of one schema and not of the next."""
+
 _LENGTHS: Final = ("minLength", "maxLength")  # what holds a small model, and what OpenAI's strict schemas refuse
 _OURS: Final = ("format",)  # of words that nobody else knows
 

@@ -94,7 +94,7 @@ async def test_two_tool_calls_streamed_in_turns_and_their_results_make_a_round()
     ]
 
 
-@pytest.mark.parametrize("raw", ['{"id": "n_', '{"id" nonsense', "[1]", '{"id": NaN}', "[" * 100_000])
+@pytest.mark.parametrize("raw", ['{"id": "n_', '{"id" nonsense', "[1]", '{"id": NaN}', "[" * 50_000])
 async def test_broken_arguments_are_told_to_the_model_and_lose_no_other_call(raw: str) -> None:
     broken = Answer("", [call("call_1", "notes_read", raw), {**USE, "id": "call_2"}], "tool_calls")
     async with openai_server(broken, HELLO) as server:
