@@ -1,6 +1,7 @@
 """Which messages plainly need no memory: greetings, arithmetic, pure calendar commands. Pure; no model, no delay.
 
-A rule speaks only where the whole message fits it. Anything else is for the model's gate, or is searched for.
+A rule speaks only where the whole message fits it: a calendar command is plain when each of its words is. A name, "my",
+"that" or any other word that memory may know more of is for the model's gate, or is searched for (agent.md row 28).
 """
 
 from __future__ import annotations
@@ -24,18 +25,33 @@ _SUM: Final = re.compile(
     re.IGNORECASE,
 )
 _OPERATOR: Final = re.compile(
-    r"[+*/\u00d7\u00f7^%]|\d\s+-\s+\d|^\d+-\d+\W*$|\d\s*x\s*\d|plus|minus|times|by|percent|squared", re.IGNORECASE
-)
-_COURTESY: Final = re.compile(r"^(?:please|(?:can|could|would) you(?: please)?|prometheus)[,\s]+", re.IGNORECASE)
-_CALENDAR: Final = re.compile(
-    r"(?:book|schedule|reschedule|move|cancel|delete|add|create)\b.*\b(?:event|meeting|appointment|call|calendar"
-    r"|today|tomorrow|tonight|(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{1,2}(?::\d\d)?\s?(?:am|pm)|\d{1,2}:\d\d)\b.*"
-    r"|(?:what(?:'s|\u2019s| is)|show|list)\b.*\b(?:calendar|agenda|events?|appointments?)\b.*",
-    re.IGNORECASE | re.DOTALL,
-)
-_LEANS_ON_MEMORY: Final = re.compile(
-    r"\b(?:usual|prefer\w*|favou?rite|remember\w*|always|again|last time|as before|like (?:i|we)|same|told|said)\b",
+    r"[+*/\u00d7\u00f7^%]|\d\s+-\s+\d|^\d{1,3}-\d{1,3}\W*$|\d\s*x\s*\d|plus|minus|times|by|percent|squared",
     re.IGNORECASE,
+)
+_PHONE: Final = re.compile(r"(?<![\d.,])0\d|\+\d{2,3}[\s-]\d{3}|\d{4,}-\d|\d-\d{4,}")
+_COURTESY: Final = re.compile(r"^(?:please|(?:can|could|would) you(?: please)?|prometheus)[,\s]+", re.IGNORECASE)
+_COMMAND: Final = re.compile(
+    r"(?:book|schedule|reschedule|move|cancel|delete|add|create|show|list|what(?:'s|\u2019s| is))(?:\s+me)?\b",
+    re.IGNORECASE,
+)
+_OWN_CALENDAR: Final = re.compile(
+    r"\bmy (?=(?:next |whole )?(?:calendar|agenda|schedule|day|week|events?|appointments?)\b)"
+)
+_BY_TITLE: Final = re.compile(r"(?<=^the )[a-z]+ (?=(?:appointment|meeting|call|event|class)\b)")
+"""How an event that is there already is told by its title."""
+_THERE: Final = ("reschedule", "move", "cancel", "delete")
+_TIME: Final = re.compile(r"\b\d{1,2}(?::\d\d)?\s?(?:am|pm|h|o'clock)?(?:st|nd|rd|th)?\b")
+_PLAIN_WORDS: Final = """
+a an the at on in to from for until till by and of is me it please thanks event events meeting meetings call
+appointment appointments calendar agenda schedule standup slot reminder free busy
+today tomorrow tonight morning afternoon evening noon midnight next this week weeks month day days hour hours
+minute minutes half quarter every daily weekly all new monday tuesday wednesday thursday friday saturday sunday
+mon tue wed thu fri sat sun january february march april may june july august september october november
+december class
+"""
+_PLAIN: Final = frozenset(_PLAIN_WORDS.split())
+_OF_A_CALENDAR: Final = re.compile(
+    r"\b(?:events?|meetings?|appointments?|call|calendar|agenda|today|tomorrow|tonight|\w+day|standup)\b|\d"
 )
 
 
@@ -49,11 +65,26 @@ def needless(message: str, *, calendar: bool) -> str | None:
     if _is_arithmetic(text):
         return "arithmetic"
     command = _COURTESY.sub("", text)
-    if calendar and _CALENDAR.fullmatch(command) and not _LEANS_ON_MEMORY.search(command):
-        return "a calendar command"
-    return None
+    return "a calendar command" if calendar and _is_plain_command(command) else None
+
+
+def _is_plain_command(text: str) -> bool:
+    """Tells whether a text tells the calendar what to do, in words that are the same for everybody."""
+    command = _COMMAND.match(text)
+    if command is None:
+        return False
+    rest = _OWN_CALENDAR.sub("", text[command.end() :].casefold().strip())
+    if command[0].casefold().startswith(_THERE):
+        rest = _BY_TITLE.sub("", rest)
+    words = re.findall(r"[^\s,.!?;]+", _TIME.sub(" ", rest))
+    return bool(_OF_A_CALENDAR.search(rest)) and all(word in _PLAIN for word in words)
 
 
 def _is_arithmetic(text: str) -> bool:
     term = _ASKED.sub("", text)
-    return bool(_SUM.fullmatch(term) and sum(letter.isdigit() for letter in term) > 1 and _OPERATOR.search(term))
+    return bool(
+        not _PHONE.search(term)
+        and _SUM.fullmatch(term)
+        and sum(letter.isdigit() for letter in term) > 1
+        and _OPERATOR.search(term)
+    )
