@@ -13,7 +13,7 @@ from agent_host.providers.offline.calendar.replies import Event
 from agent_host.providers.offline.memory import intents as memory
 from agent_host.providers.offline.memory.requests import Correct, Forget, Recall, Remember
 from agent_host.providers.offline.messages import intents as messages
-from agent_host.providers.offline.messages.requests import DiscardDraft
+from agent_host.providers.offline.messages.requests import DiscardDraft, DraftMessage
 from agent_host.providers.offline.notes import intents as notes
 from agent_host.providers.offline.notes.requests import AppendNote, DeleteNote
 from agent_host.providers.offline.patterns import one_of, pattern
@@ -57,6 +57,14 @@ _POLITE = pattern(
 )
 _COURTEOUS = pattern(r"(?:.*[,.!]\s)?(?:please\b|(?:can|could|would|will) you\b)|.*\bplease\W*$")
 _TELL = pattern(r"\byou (?:please )?(?:tell|show|let)\b")
+_INTERROGATIVE = pattern(
+    one_of(
+        "what", "who", "whom", "whose", "when", "where", "which", "why", "how", "is", "are", "was", "were", "does",
+        "did",
+        "(?:do|have|has|had|can|could|should|would|shall|may|might|must|will|am) (?:i|we|you|he|she|it|they|the|my)",
+    ),
+    r"\b.*",
+)  # fmt: skip
 _MAY_I = pattern(
     "(?:can|could|may|might|shall|should|must|do|would|are) (?:i|we) ",
     "(?:please |just |still |also |(?:have|need|able|allowed) to )*(?P<what>.+)",
@@ -128,7 +136,7 @@ _COMMANDS: tuple[Recogniser, ...] = (
     web.search_web,
     memory.correct,
 )
-_WRITES = (Forget, Correct, AppendNote, DeleteNote, Cancel, Move, DiscardDraft)
+_WRITES = (Book, Remember, Forget, Correct, AppendNote, DeleteNote, Cancel, Move, DiscardDraft)
 _FREE_TEXT: tuple[Recogniser, ...] = (notes.take_note, messages.draft, memory.remember)
 
 
@@ -202,7 +210,17 @@ def _only_asked(request: Request) -> Request:
     """Returns what is done for a request that was put as a question."""
     if isinstance(request, Book):
         return OfferBooking(request.text)
-    return Say(ONLY_ASKED) if isinstance(request, _WRITES) else request
+    return Say(ONLY_ASKED) if changes_something(request) and not isinstance(request, Remember) else request
+
+
+def changes_something(request: Request | None) -> bool:
+    """Tells whether a request has something written; a draft with a text may end in a question mark of its own."""
+    return isinstance(request, _WRITES) or (isinstance(request, DraftMessage) and not request.said)
+
+
+def is_interrogative(text: str) -> bool:
+    """Tells whether a sentence is a question by its own words; "can you …" is a request."""
+    return _INTERROGATIVE.fullmatch(plain_request(text)) is not None
 
 
 def _asked_for(text: str) -> Request | None:

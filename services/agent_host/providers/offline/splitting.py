@@ -9,7 +9,12 @@ from agent_host.providers.offline.calendar.booking import Book, title_of
 from agent_host.providers.offline.memory.requests import Forget, Remember
 from agent_host.providers.offline.messages.requests import DraftMessage
 from agent_host.providers.offline.patterns import one_of, pattern
-from agent_host.providers.offline.recognition import command, without_courteous_mark
+from agent_host.providers.offline.recognition import (
+    changes_something,
+    command,
+    is_interrogative,
+    without_courteous_mark,
+)
 from agent_host.providers.offline.routine import Request
 from agent_host.providers.offline.times.clock import Clock, ClockRange
 from agent_host.providers.offline.times.pieces import find_time_words
@@ -90,7 +95,8 @@ def _begins(right: str, ends: Sequence[int], before: Request) -> str | None:
     return rest if any(_complete(rest[: end + added]) is not None for end in ends) else None
 
 
-def _split_once(text: str) -> tuple[str, str] | None:
+def _split_once(text: str) -> tuple[str, str, bool] | None:
+    """Returns the first request, what follows it, and whether the first ends a sentence."""
     separators = list(islice(_SEPARATOR.finditer(text), _MOST_SEPARATORS))
     for index, match in enumerate(separators):
         sign = match.group().strip()
@@ -106,18 +112,35 @@ def _split_once(text: str) -> tuple[str, str] | None:
         ends = [later.start() - match.end() for later in separators[index + 1 :]]
         rest = _begins(right, [*ends, len(right)], before)
         if rest is not None:
-            return left, _with_name(rest, before)
+            return left, _with_name(rest, before), sign[:1] in ("", ".", "!", "?")
     return None
+
+
+def _with_doubt(sentence: Sequence[str]) -> list[str]:
+    """Gives each request of a sentence that is a question its question mark, so that none of them is just done.
+
+    A part that is a question by its own words makes those after it one; a mark at the end, those before it.
+    """
+    asked = [is_interrogative(part) for part in sentence]
+    to_end = sentence[-1].endswith("?") and not asked[-1]
+    doubted = (to_end or any(asked[:at]) for at in range(len(sentence)))
+    return [
+        f"{part.rstrip(' ?.')}?" if doubt and not own and changes_something(command(part)) else part
+        for part, doubt, own in zip(sentence, doubted, asked, strict=True)
+    ]
 
 
 def split_requests(text: str) -> tuple[str, ...]:
     """Returns the requests of a message, at most six; free text after "take a note:" is one request to its end."""
     parts: list[str] = []
+    sentence: list[str] = []
     rest = without_courteous_mark(text)
-    while len(parts) < _MOST_PARTS - 1 and len(rest) <= _LONGEST and not _FREE_TEXT.match(rest):
+    while len(parts) + len(sentence) < _MOST_PARTS - 1 and len(rest) <= _LONGEST and not _FREE_TEXT.match(rest):
         found = _split_once(rest)
         if found is None:
             break
-        parts.append(found[0])
-        rest = found[1]
-    return (*parts, rest)
+        part, rest, ended = found
+        sentence.append(part)
+        if ended:
+            parts, sentence = [*parts, *_with_doubt(sentence)], []
+    return (*parts, *_with_doubt([*sentence, rest]))

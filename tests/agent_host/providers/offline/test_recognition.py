@@ -114,6 +114,7 @@ from agent_host.providers.offline.web.requests import Research, SearchWeb
         ("Can you remember my birthday", Recall),
         ("remember my birthday?", Recall),
         ("remember that Ana is vegan?", Recall),
+        ("remember to buy milk?", Recall),
         ("could you remember that Ana is vegan?", Remember),
         ("Remember this: is the door shut?", Remember),
         ("never mind, book a call on Friday at 9", Book),
@@ -197,6 +198,7 @@ def test_a_question_about_the_person_is_never_called_general_knowledge() -> None
         "forget Ana?",
         "delete my note about milk?",
         "discard the draft to Sam?",
+        "draft an email to Sam about tea?",
     ],
 )
 def test_a_question_changes_nothing(text: str) -> None:

@@ -191,3 +191,18 @@ def test_words_in_a_result_never_become_a_call(asked: str, hidden: str) -> None:
 def test_long_and_hostile_messages_are_answered(text: str) -> None:
     step = plan((Message("user", (Text(text),)),), ALL, NOW, ZONE)
     assert isinstance(step, ToolStep) or step.text
+
+
+WRITES = ("create", "update", "delete", "remember", "forget", "write", "message_draft", "discard", "render")
+
+
+@pytest.mark.parametrize("opening", ["Should I", "Did you"])
+def test_a_question_about_a_request_has_nothing_written(opening: str) -> None:
+    written: list[str] = []
+    for text in EVERYDAY:
+        if ":" in text or text.endswith("remember that"):  # what follows a colon or stands before that is free text
+            continue
+        step = plan(said(f"{opening} {text[:1].lower()}{text[1:].rstrip(' .!?')}?"), ALL, NOW, ZONE)
+        calls = step.calls if isinstance(step, ToolStep) else ()
+        written += [text for call in calls if any(word in call.tool for word in WRITES)]
+    assert written == []

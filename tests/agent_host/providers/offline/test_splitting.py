@@ -102,3 +102,32 @@ def test_a_message_has_at_most_six_requests() -> None:
 def test_a_long_message_is_one_request() -> None:
     text = "Remember that Ana likes tea and book a call on Friday at 10. " * 20
     assert split_requests(text) == (text,)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "Should I book lunch tomorrow at noon and remember that Ana is vegan",
+            ["Should I book lunch tomorrow at noon", "remember that Ana is vegan?"],
+        ),
+        (
+            "Remember that Ana likes tea and book a call with her on Friday at 10?",
+            ["Remember that Ana likes tea?", "book a call with Ana on Friday at 10?"],
+        ),
+        (
+            "Book a call with Ann on Friday at 9 and what's on my calendar on Monday?",
+            ["Book a call with Ann on Friday at 9", "what's on my calendar on Monday?"],
+        ),
+        (
+            "Remember that Ana likes tea. What's on my calendar on Monday?",
+            ["Remember that Ana likes tea", "What's on my calendar on Monday?"],
+        ),
+        (
+            "What's on my calendar on Monday and text Mum that I am late",
+            ["What's on my calendar on Monday", "text Mum that I am late"],
+        ),
+    ],
+)
+def test_a_question_is_one_for_every_request_of_its_sentence(text: str, parts: list[str]) -> None:
+    assert list(split_requests(text)) == parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_host.providers.offline.calendar.changing import Move
+from agent_host.providers.offline.calendar.changing import Cancel, Move
 from agent_host.providers.offline.calendar.replies import Event
 from agent_host.providers.offline.patterns import pattern
 from agent_host.providers.offline.routine import Request
@@ -19,6 +19,7 @@ _LEAD = pattern(
     r"that(?:.?s| is|.?s all) (?:wrong|not right))\b[,.:;!\u2013\u2014 ]+)+(?:that )?",
 )
 _CHANGE = pattern(r"(?:let.?s )?(?:make|move|change|set|shift|put|have|book(?= it| that)|reschedule)\b")
+_DROP = pattern(r"(?:delete|remove|drop|scrap) (?:it|that|this)(?: again| please)?[.!]*")
 _SHOULD = pattern(r".*\b(?:should (?:be|start)|instead|rather)\b")
 _DOUBT = pattern(
     r".*(?:\b(?:if|what|when|where|who|why|how|which|did|was|were|could|would|will|had|not|never|or)\b|n['\u2019]?t\b)"
@@ -42,6 +43,8 @@ def amendment(text: str, event: Event) -> Request | None:
     """
     lead = _LEAD.match(text)
     said = text[lead.end() :] if lead is not None else text
+    if _DROP.fullmatch(said):
+        return Cancel("it")
     if _DOUBT.match(said) or not (lead or _CHANGE.match(said) or _SHOULD.match(said)):
         return None
     words = find_time_words(_BARE_HOUR.sub(r"\1at \2", said))

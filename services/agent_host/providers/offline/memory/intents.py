@@ -88,8 +88,8 @@ def remember(text: str) -> Request | None:
     if match is not None:
         return Remember(match["body"])
     match = _REMEMBER_PLAIN.fullmatch(text)
-    if match is not None and match["body"] and text.endswith("?"):
-        about = match["body"].rstrip(" ?")
+    if match is not None and text.endswith("?"):
+        about = (match["body"] or match["task"]).rstrip(" ?")
         return Recall(about, mirrored(about))
     if match is not None:
         return Remember(match["body"] or f"To do: {match['task']}")

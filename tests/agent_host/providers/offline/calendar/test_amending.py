@@ -1,7 +1,7 @@
 import pytest
 
 from agent_host.providers.offline.calendar.amending import amendment
-from agent_host.providers.offline.calendar.changing import Move
+from agent_host.providers.offline.calendar.changing import Cancel, Move
 from agent_host.providers.offline.calendar.replies import Event
 from tests.agent_host.providers.offline.scenes import NOW
 
@@ -27,6 +27,11 @@ CALL = Event("e1", "Call with Ben", NOW, NOW, all_day=False, zone_name="", repea
 )
 def test_a_correction_names_a_time_and_the_event_at_most(text: str, to: str) -> None:
     assert amendment(text, CALL) == Move("it", to)
+
+
+@pytest.mark.parametrize("text", ["delete it", "no, remove that again", "drop it please."])
+def test_what_was_just_stored_is_taken_out_again(text: str) -> None:
+    assert amendment(text, CALL) == Cancel("it")
 
 
 @pytest.mark.parametrize(
