@@ -188,8 +188,8 @@ class ServerConnection:
                 return f"{server} refused {tool}: {failure.words}."
             case "unreadable":
                 return (
-                    f"{server} answered {tool}, but with no result of a tool. It may have been carried out; check "
-                    "before calling it again."
+                    f"{server} answered {tool}, but its answer is of no use: {failure.words}. It may have been carried "
+                    "out; check before calling it again."
                 )
             case _:
                 return f"{tool} was not carried out: {server} cannot be used, {failure.words}."

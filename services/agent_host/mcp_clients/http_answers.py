@@ -27,7 +27,10 @@ UNAUTHORIZED: Final = -32093
 FORBIDDEN: Final = -32094
 LOGIN_TROUBLE: Final = -32095
 REFUSED: Final = -32096
+TOO_LONG: Final = -32097
 _OURS: Final = secrets.token_hex(16)
+MOST_BYTES: Final = 10_000_000
+"""Of an answer that is read at all: a model gets 200,000 characters of it at most, and parsing more stops the host."""
 _SAID_BYTES: Final = 1000  # of an answer in plain text that is quoted
 
 
@@ -53,9 +56,12 @@ async def honest(request: httpx2.Request, response: httpx2.Response, config: Ser
     elif status == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
         error = error_response(SESSION_LOST, "the server does not know this session any more")
     elif kind.startswith("application/json"):
-        response = await _whole(response)
-        if not _is_answer(response):
-            error = await _no_answer(request, response)
+        whole = await _whole(response)
+        response = response if whole is None else whole
+        if whole is None:
+            error = error_response(TOO_LONG, f"it has more than {MOST_BYTES // 1_000_000} MB; ask for less at a time")
+        elif not _is_answer(whole):
+            error = await _no_answer(request, whole)
     elif not (response.is_success and kind.startswith("text/event-stream")):
         error = await _no_answer(request, response)
     if error is None:
@@ -139,11 +145,18 @@ def _is_answer(response: httpx2.Response) -> bool:
     return isinstance(message, JSONRPCError) or (response.is_success and isinstance(message, JSONRPCResponse))
 
 
-async def _whole(response: httpx2.Response) -> httpx2.Response:
-    """Reads a JSON body here, where a connection that breaks in mid-body can still be told for this request alone."""
-    body = await response.aread()
+async def _whole(response: httpx2.Response) -> httpx2.Response | None:
+    """Reads a JSON body here, where a connection that breaks in mid-body can still be told for this request alone.
+
+    None when it is longer than `MOST_BYTES`.
+    """
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > MOST_BYTES:
+            return None
     await response.aclose()
     kept = {
         name: value for name, value in response.headers.items() if name not in {"content-encoding", "content-length"}
     }
-    return httpx2.Response(response.status_code, headers=kept, content=body)
+    return httpx2.Response(response.status_code, headers=kept, content=bytes(body))

@@ -1,11 +1,15 @@
 """What a server lists, put in order before the SDK reads it: one bad tool must not hide the others.
 
+What a model would have to read is bounded too: every word of a list is in every prompt, and a server may list whatever
+it likes. A description is cut, and a tool whose schema is longer than any person writes is left out.
+
 Output schemas are left out as well: the SDK would check every answer against them in the event loop, and a pattern
 there, written by anybody, can take for ever. The model reads an answer as it is, so nothing is lost.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import Any, Final
 
@@ -15,6 +19,9 @@ from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
 _USED: Final = ("name", "title", "description", "inputSchema", "annotations")
+DESCRIPTION_CHARS: Final = 8_000
+SCHEMA_CHARS: Final = 50_000
+_CUT: Final = "… (cut here)"
 _STRICTEST: Final = "2025-11-25"  # later revisions take more, which models do not
 
 
@@ -32,6 +39,11 @@ def _usable(tool: Any) -> dict[str, Any] | None:
     kept = {key: tool[key] for key in _USED if key in tool} if isinstance(tool, dict) else {}
     if isinstance(schema := kept.get("inputSchema"), dict):
         kept["inputSchema"] = {"type": "object", **schema}  # models are refused a schema that leaves its type open
+    for name in ("title", "description"):
+        if isinstance(text := kept.get(name), str) and len(text) > DESCRIPTION_CHARS:
+            kept[name] = text[:DESCRIPTION_CHARS] + _CUT
+    if len(json.dumps(kept.get("inputSchema"))) > SCHEMA_CHARS:
+        kept = {}
     try:
         validate_server_result("tools/list", _STRICTEST, {"tools": [kept]})
     except ValidationError:

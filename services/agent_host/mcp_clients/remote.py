@@ -16,7 +16,7 @@ FailureKind: TypeAlias = Literal[
     "unclear",  # the request went out, and what came back, if anything, is no answer to it
     "late",  # no answer in time; the server may still be at it
     "refused",  # the server said no
-    "unreadable",  # an answer came that breaks the protocol; most likely it was carried out
+    "unreadable",  # an answer came that breaks the protocol, or is too long; most likely it was carried out
     "withheld",  # this host did not let it be sent
 ]
 _KEY_ARGUMENT: Final = "idempotency_key"

@@ -172,6 +172,8 @@ def _failed_call(error: MCPError, *, late: bool) -> Failure:
             return Failure("not_sent", error.message)
         case http_answers.BROKEN:
             return Failure("unclear", error.message)
+        case http_answers.TOO_LONG:
+            return Failure("unreadable", error.message)
         case _:
             return _servers_failure(error, late=late)
 
@@ -192,7 +194,7 @@ def _servers_failure(error: MCPError, *, late: bool) -> Failure:
 
 def _why_refused(error: MCPError, config: ServerConfig, log: TextIO) -> str:
     match http_answers.own_code(error):
-        case http_answers.UNAUTHORIZED | http_answers.FORBIDDEN:
+        case http_answers.UNAUTHORIZED | http_answers.FORBIDDEN | http_answers.TOO_LONG:
             return error.message
         case http_answers.LOGIN_TROUBLE:
             return f"{error.message}; try again later"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -195,8 +196,8 @@ async def test_after_an_answer_that_is_no_result_nobody_knows_whether_it_was_car
         outcome = await box.call("my-raw_mumble", {"shapeless": True}, {})
     assert outcome.is_error
     assert outcome.content == (
-        "my-raw answered mumble, but with no result of a tool. It may have been carried out; check before "
-        "calling it again."
+        "my-raw answered mumble, but its answer is of no use: it is no result of a tool. It may have been carried out; "
+        "check before calling it again."
     )
 
 
@@ -214,6 +215,16 @@ async def test_a_tool_that_cannot_be_used_does_not_hide_the_others(tmp_path: Pat
     assert "my-raw_write" in names
     log = (tmp_path / "log").read_text(encoding="utf-8")
     assert log.count("a tool that cannot be used is left out") >= 10  # five on each of two pages, each time
+
+
+async def test_what_a_server_lists_is_bounded_as_every_prompt_would_hold_it(tmp_path: Path) -> None:
+    long = {"name": "long", "description": "x" * 100_013, "inputSchema": {"type": "object"}}
+    wide = {"name": "wide", "inputSchema": {"type": "object", "description": "y" * 50_000}}
+    (tmp_path / "tools.json").write_text(json.dumps([long, wide]), encoding="utf-8")
+    async with _open(tmp_path) as (box, _):
+        (spec,) = await box.specs()
+    assert spec.name == "my-raw_long"
+    assert spec.description == "x" * 8_000 + "… (cut here)"
 
 
 async def test_a_server_without_tools_is_no_problem(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agent_host.mcp_clients import http_answers
 from agent_host.mcp_clients.config import ServerConfig
 from agent_host.mcp_clients.manager import McpToolBox
 
@@ -149,6 +150,21 @@ async def test_a_call_that_was_refused_says_with_what(answer: tuple[Any, ...], w
     assert outcome.content.startswith("shop refused pay: ")
     assert words in outcome.content
     assert len(outcome.content) < 200
+
+
+async def test_an_answer_that_is_too_long_is_not_read_to_its_end_and_not_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_answers, "MOST_BYTES", 1_000_000)
+    shop = Shop(200, JSON, '{"jsonrpc": "2.0", "id": ID, "result": {"content": [], "x": "' + "y" * 1_000_000 + '"}}')
+    async with _open(shop) as box:
+        outcome = await box.call("shop_pay", {}, {})
+    assert outcome.is_error
+    assert outcome.content == (
+        "shop answered pay, but its answer is of no use: it has more than 1 MB; ask for less at a time. It may have been "
+        "carried out; check before calling it again."
+    )
+    assert shop.paid == 1
 
 
 async def test_a_redirect_within_a_server_is_followed() -> None:
