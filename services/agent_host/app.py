@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_host.answering import open_provider
-from agent_host.budget import Budget, limits
+from agent_host.budget import Budget, limits, unpriced
 from agent_host.chat_log import ChatLog, Found, SessionSummary
 from agent_host.children import Child, socket_path
 from agent_host.environments import child_environment, tool_environment
@@ -238,7 +238,6 @@ class Host:
         from agent_host.constrained.retrying import Patience
         from agent_host.constrained.specs import reply_drafter
         from agent_host.memory_parts import nothing_after, open_consolidator, open_small_calls, retrieval_of
-        from agent_host.providers.pricing import has_price
         from agent_host.receipts.log import ReceiptLog
         from agent_host.receipts.openings import OpeningStore
         from agent_host.receipts.spool import Spool
@@ -248,7 +247,7 @@ class Host:
         traces = settings.home.folder("host/traces")
         openings = OpeningStore(folder / "openings.db")
         self._resources.callback(openings.close)
-        usage, who = open_usage(settings), provider.identity
+        usage = open_usage(settings)
         tools = ChargedTools(tools, usage.charge)
         receipts = ReceiptLog(link.client, Spool(folder / "spool.jsonl"), openings, link.ensure)
         zone = settings.zone()
@@ -256,7 +255,8 @@ class Host:
         if told.small_model != told.model:
             small, small_cost = open_provider(settings, replace(told, model=told.small_model))
             self._resources.push_async_callback(small.close)
-        asked = CallOptions(ledger=receipts, provider=small, cost=small_cost, meter=usage.add)
+        budget = Budget(self._limits, usage.spent_today_micro_usd, unpriced(provider.identity, small.identity))
+        asked = CallOptions(ledger=receipts, provider=small, cost=small_cost, meter=usage.add, may_ask=budget.check_day)
         calls = open_small_calls(folder, asked, self._resources)
         consolidating = None
         if told.provider != "offline":  # rules are no model: the rows stay open until one reads them
@@ -279,7 +279,7 @@ class Host:
             max_tokens=told.max_tokens,
             retrieval=retrieval_of(self._memory_settings, calls),
             after_turn=consolidating.after_turn if consolidating else nothing_after,
-            budget=Budget(self._limits, usage.spent_today_micro_usd, None if has_price(who) else who.model),
+            budget=budget,
             meter=usage.add,
             registry=calls.registry,
             spans=spans,
@@ -343,8 +343,16 @@ def open_calls(settings: Settings, desk: CallDesk, resources: AsyncExitStack) ->
     ledger = open_ledger(settings, desk, resources)
     provider, cost = open_provider(settings, told)
     resources.push_async_callback(provider.close)
-    registry, meter = SpecLog(ledger, desk.store.keep_spec), open_usage(settings).add
-    return CallOptions(ledger=ledger, provider=provider, store=desk.store, registry=registry, cost=cost, meter=meter)
+    usage = open_usage(settings)
+    return CallOptions(
+        ledger=ledger,
+        provider=provider,
+        store=desk.store,
+        registry=SpecLog(ledger, desk.store.keep_spec),
+        cost=cost,
+        meter=usage.add,
+        may_ask=Budget(limits(settings), usage.spent_today_micro_usd).check_day,
+    )
 
 
 def open_usage(settings: Settings) -> UsageFile:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent_host.errors import BudgetSpentError, ConfigurationError
 from agent_host.mcp_clients.protocol import ToolBox, ToolOutcome
-from agent_host.providers.protocol import JsonValue, ModelReply, ModelRequest, ToolSpec
+from agent_host.providers.pricing import has_price
+from agent_host.providers.protocol import Identity, JsonValue, ModelReply, ModelRequest, ToolSpec
 from agent_host.tracing.events import CallKind, Emit, ModelCalled, Notice, ToolCalled, TurnEvent
 from agent_host.tracing.results import stated
 from service_runtime.settings import Settings
@@ -37,7 +38,7 @@ class Limits:
 
 
 def limits(settings: Settings) -> Limits:
-    """Reads the budgets in dollars; what is not above 0 is no limit.
+    """Reads the budgets in dollars; 0 is no limit.
 
     Raises:
         ConfigurationError: a value is no amount of dollars.
@@ -50,12 +51,12 @@ def limits(settings: Settings) -> Limits:
 class Budget:
     """The limits of a host, and what was spent today.
 
-    Whoever set a limit hears once that it cannot hold for `unpriced_model`, the host's own when it has no price.
+    Whoever set a limit hears once that it cannot hold for the `unpriced` models among those that answer here.
     """
 
     limits: Limits
     spent_today_micro_usd: Callable[[], int] = lambda: 0
-    unpriced_model: str | None = None
+    unpriced: tuple[str, ...] = ()
     _said: bool = field(default=False, init=False)
 
     def check(self, events: Sequence[TurnEvent], emit: Emit) -> None:
@@ -66,17 +67,26 @@ class Budget:
         """
         calls = [event for event in events if isinstance(event, ModelCalled)]
         charged = sum(stated(event.outcome).cost_micro_usd or 0 for event in events if isinstance(event, ToolCalled))
-        unpriced = [call for call in calls if call.cost_micro_usd is None]
-        if self.unpriced_model and self.limits.asked_for and not self._said:
+        uncounted = len([call for call in calls if call.cost_micro_usd is None])
+        if self.unpriced and self.limits.asked_for and not self._said:
             self._said = True
-            emit(Notice(f"No price is known for {self.unpriced_model}: its calls count towards no budget."))
+            whose = "its" if len(self.unpriced) == 1 else "their"
+            emit(Notice(f"No price is known for {' and '.join(self.unpriced)}: {whose} calls count towards no budget."))
         turn_limit = self.limits.turn_micro_usd
         spent = charged + sum(call.cost_micro_usd or 0 for call in calls)
         if turn_limit is not None and spent > turn_limit:
-            raise BudgetSpentError(_sentence("this turn", TURN, spent, turn_limit, len(unpriced)))
+            raise BudgetSpentError(_sentence("this turn", TURN, spent, turn_limit, uncounted))
+        self.check_day(uncounted)
+
+    def check_day(self, uncounted: int = 0) -> None:
+        """Checks what the day has cost; `uncounted` calls of the present turn are told of.
+
+        Raises:
+            BudgetSpentError: it has passed its limit; no further call should be made, of whatever kind.
+        """
         if self.day_is_spent():
-            today = self.spent_today_micro_usd()
-            raise BudgetSpentError(_sentence("today", DAY, today, self.limits.day_micro_usd or 0, len(unpriced)))
+            limit, today = self.limits.day_micro_usd or 0, self.spent_today_micro_usd()
+            raise BudgetSpentError(_sentence("today", DAY, today, limit, uncounted))
 
     def day_is_spent(self) -> bool:
         """Tells whether today has cost more than a day may, so that what can wait for tomorrow should."""
@@ -131,12 +141,18 @@ class BudgetedTools:
         await self.inner.close()
 
 
-def _sentence(what: str, name: str, spent: int, limit: int, unpriced: int) -> str:
-    calls = "1 call" if unpriced == 1 else f"{unpriced} calls"
-    uncounted = f" ({calls} without a known price not counted)" if unpriced else ""
+def unpriced(*identities: Identity) -> tuple[str, ...]:
+    """Returns the models among these whose calls cannot be priced, each once."""
+    return tuple(dict.fromkeys(who.model for who in identities if not has_price(who)))
+
+
+def _sentence(what: str, name: str, spent: int, limit: int, uncounted: int) -> str:
+    rest = "the receipt" if name == TURN else "`agent-host cost`"
+    calls = "1 call" if uncounted == 1 else f"{uncounted} calls"
+    left_out = f" ({calls} without a known price not counted)" if uncounted else ""
     return (
-        f"I stopped before the next model call: {what} has cost about ${spent / _MICRO:.2f}{uncounted}, more than "
-        f"PROMETHEUS_{name} allows (${limit / _MICRO:.2f}); the receipt has the rest."
+        f"I stopped before the next model call: {what} has cost about ${spent / _MICRO:.2f}{left_out}, more than "
+        f"PROMETHEUS_{name} allows (${limit / _MICRO:.2f}); {rest} has the rest."
     )
 
 
@@ -146,6 +162,6 @@ def _micro_usd(settings: Settings, name: str, default: str) -> int | None:
         dollars = Decimal(told.strip().removeprefix("$"))
     except InvalidOperation:
         dollars = Decimal("NaN")
-    if not dollars.is_finite() or dollars > _MICRO:
+    if not dollars.is_finite() or not 0 <= dollars <= _MICRO:
         raise ConfigurationError(f"PROMETHEUS_{name} is {told!r}; set dollars, such as 1.50, or 0 for no limit.")
     return int(dollars * _MICRO) if dollars > 0 else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from agent_host.budget import Budget, Limits
+from agent_host.budget import Budget, Limits, unpriced
 from agent_host.chat_log import ChatLog
 from agent_host.constrained.drafter import ReplyDrafter
 from agent_host.constrained.options import SpecRegistry
@@ -16,7 +16,6 @@ from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.constrained.specs import reply_drafter
 from agent_host.gates.remembering import Retrieval
 from agent_host.mcp_clients.protocol import ToolBox
-from agent_host.providers.pricing import has_price
 from agent_host.providers.protocol import Provider, Usage
 from agent_host.receipts.protocol import Ledger
 from agent_host.skills.loading import SkillFolder
@@ -85,6 +84,6 @@ def answered_by(
     parts: TurnParts, provider: Provider, cost: Callable[[Usage], int | None], deadline_ms: int
 ) -> TurnParts:
     """Returns the parts of turns that another model answers; gates and consolidation keep theirs."""
-    who = provider.identity
-    budget = replace(parts.budget, unpriced_model=None if has_price(who) else who.model)
+    who, small = provider.identity, parts.retrieval.calls.provider if parts.retrieval.calls else None
+    budget = replace(parts.budget, unpriced=unpriced(who, *([small.identity] if small else [])))
     return replace(parts, provider=provider, cost=cost, spec=reply_drafter(who, deadline_ms), budget=budget)

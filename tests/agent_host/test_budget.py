@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_host.budget import Budget, BudgetedModel, BudgetedTools, Limits, limits
+from agent_host.budget import Budget, BudgetedModel, BudgetedTools, Limits, limits, unpriced
 from agent_host.errors import BudgetSpentError, ConfigurationError
 from agent_host.mcp_clients.protocol import ToolOutcome
 from agent_host.providers.protocol import Identity, JsonValue, Message, ModelRequest, Text, Usage
@@ -33,12 +33,12 @@ def test_a_turn_may_cost_a_dollar_and_a_day_anything_unless_told_otherwise(tmp_p
     assert both == Limits(250_000, 5_000_000, asked_for=True)
 
 
-@pytest.mark.parametrize("amount", ["0", "-1", "0.0"])
-def test_an_amount_that_is_not_above_nothing_is_no_limit(tmp_path: Path, amount: str) -> None:
+@pytest.mark.parametrize("amount", ["0", "$0", "0.0"])
+def test_nothing_is_no_limit(tmp_path: Path, amount: str) -> None:
     assert told(tmp_path, PROMETHEUS_TURN_BUDGET_USD=amount).turn_micro_usd is None
 
 
-@pytest.mark.parametrize("amount", ["much", "NaN", "inf", "1,50", "1e99"])
+@pytest.mark.parametrize("amount", ["much", "NaN", "inf", "1,50", "1e99", "-1", "-0.01"])
 def test_what_is_no_amount_is_refused_by_its_name(tmp_path: Path, amount: str) -> None:
     with pytest.raises(ConfigurationError, match="PROMETHEUS_DAY_BUDGET_USD"):
         told(tmp_path, PROMETHEUS_DAY_BUDGET_USD=amount)
@@ -61,15 +61,37 @@ def test_a_day_that_passes_its_budget_stops_before_the_first_call() -> None:
         budget.check([], _nobody)
 
 
-@pytest.mark.parametrize(("asked_for", "model", "notices"), [(True, "qwen3", 1), (False, "qwen3", 0), (True, None, 0)])
+@pytest.mark.parametrize(("asked_for", "models", "notices"), [(True, (WHO,), 1), (False, (WHO,), 0), (True, (), 0)])
 def test_calls_without_a_price_do_not_count_and_whoever_set_a_budget_hears_it_once(
-    asked_for: bool, model: str | None, notices: int
+    asked_for: bool, models: tuple[Identity, ...], notices: int
 ) -> None:
-    budget = Budget(Limits(1, 1, asked_for=asked_for), unpriced_model=model)
+    budget = Budget(Limits(1, 1, asked_for=asked_for), unpriced=unpriced(*models))
     events: list[TurnEvent] = []
     for _ in range(3):
         budget.check([called(None)], events.append)
     assert [type(event) for event in events] == [Notice] * notices
+
+
+def test_every_model_without_a_price_is_named_once_the_small_one_too() -> None:
+    small, priced = Identity("anthropic", "claude-zzz", "zzz"), Identity("anthropic", "claude-haiku-5-5", "5-5")
+    events: list[TurnEvent] = []
+    for models in ((priced, small), (WHO, small), (WHO, WHO), (priced, priced)):
+        Budget(Limits(1, None, asked_for=True), unpriced=unpriced(*models)).check([], events.append)
+    assert events == [
+        Notice("No price is known for claude-zzz: its calls count towards no budget."),
+        Notice("No price is known for qwen3 and claude-zzz: their calls count towards no budget."),
+        Notice("No price is known for qwen3: its calls count towards no budget."),
+    ]
+
+
+def test_a_day_that_is_spent_is_spent_for_calls_outside_a_turn_too() -> None:
+    Budget(Limits(1, None, asked_for=True), lambda: 9).check_day()
+    with pytest.raises(BudgetSpentError) as caught:
+        Budget(Limits(None, 100_000, asked_for=True), lambda: 210_000).check_day()
+    assert str(caught.value) == (
+        "I stopped before the next model call: today has cost about $0.21, more than PROMETHEUS_DAY_BUDGET_USD allows "
+        "($0.10); `agent-host cost` has the rest."
+    )
 
 
 async def test_no_call_is_made_once_the_budget_is_spent() -> None:

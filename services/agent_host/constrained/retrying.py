@@ -62,11 +62,7 @@ class Attempts:
         """
         breakers, now_ms = self.patience.breakers, self.patience.now_ms
         while True:
-            self.patience.may_ask()
-            if not breakers.allows(self.identity, now_ms()):
-                seconds = breakers.cool_down_ms // 1000
-                told = f"{self.identity.model} failed too often just now and is left alone for up to {seconds} s."
-                raise ProviderUnavailableError(told, self._nothing_if_first())
+            self._check()
             try:
                 reply = await ask()
             except ProviderUnavailableError as error:
@@ -89,11 +85,18 @@ class Attempts:
         """Counts the call's deadline as a failure of the model."""
         self.patience.breakers.failed(self.identity, self.patience.now_ms())
 
-    def _nothing_if_first(self) -> Usage | None:
-        """Returns what a call cost that sent nothing: nothing."""
+    def _check(self) -> None:
+        """Checks that a request may be sent; a call that sends none cost nothing, which is known."""
+        before = self.usage
         if self._failed == 0 and self.usage is None:
             self.usage = Usage()
-        return self.usage
+        self.patience.may_ask()
+        breakers = self.patience.breakers
+        if not breakers.allows(self.identity, self.patience.now_ms()):
+            seconds = breakers.cool_down_ms // 1000
+            told = f"{self.identity.model} failed too often just now and is left alone for up to {seconds} s."
+            raise ProviderUnavailableError(told, self.usage)
+        self.usage = before
 
     def _wait_s(self, error: ProviderUnavailableError, deadline: float | None) -> float | None:
         """Returns how long to wait before the next request; None when there is none."""

@@ -37,6 +37,7 @@ async def judge_turn(
     Raises:
         UsageError: there is no such turn, it has not ended or was judged a moment ago, or only rules could judge it.
         ConfigurationError: calls cannot be made on this home.
+        BudgetSpentError: the day has cost what it may; no model was asked.
     """
     found = find_turn(trace_folder(settings), turn_id)
     now = datetime.now(settings.zone())
@@ -44,6 +45,7 @@ async def judge_turn(
     async with AsyncExitStack() as resources:
         desk = open_desk(settings, environ, resources)
         options = open_calls(settings, desk, resources)
+        options.may_ask()
         identity = options.provider.identity if options.provider else None
         usage = estimated_usage(judged_values(found))
         if not agreed(_estimate(identity, options.cost(usage), usage.input_tokens, usage.output_tokens)):

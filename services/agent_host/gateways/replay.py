@@ -29,6 +29,7 @@ async def replay_call(settings: Settings, environ: Mapping[str, str], call_id: s
     Raises:
         UsageError: the ledger has no such call, or it cannot be run again; the message says why.
         WriterUnavailableError: no writer runs and none can be started.
+        BudgetSpentError: the day has cost what it may; no model was asked.
     """
     async with AsyncExitStack() as resources:
         desk = open_desk(settings, environ, resources)
@@ -40,7 +41,10 @@ async def replay_call(settings: Settings, environ: Mapping[str, str], call_id: s
             )
         past = past_decision(entry, desk.openings, desk.store)
         options = calls_of_model(settings, open_calls(settings, desk, resources), past.spec.model_identity, resources)
-        done = await replay(past, _who_answered(past, options))
+        answered = _who_answered(past, options)
+        if code_of(past.spec) is None:
+            options.may_ask()
+        done = await replay(past, answered)
     sys.stdout.write((json.dumps(_document(done), ensure_ascii=False) if as_json else printable(_text(done))) + "\n")
     return 0 if done.same else 1
 

@@ -17,7 +17,7 @@ import pytest_asyncio
 from agent_host.app import open_calls, open_desk
 from agent_host.call_parts import calls_of_model
 from agent_host.constrained import Decision, run_constrained_ai
-from agent_host.errors import NoDecisionError, UsageError
+from agent_host.errors import BudgetSpentError, NoDecisionError, UsageError
 from agent_host.gateways.commands.command import Desk
 from agent_host.gateways.conversation import converse
 from agent_host.gateways.decide import decide
@@ -30,8 +30,9 @@ from agent_host.home_lock import HomeLock
 from agent_host.identifiers import new_call_id
 from agent_host.providers.protocol import Identity, JsonValue, Usage
 from service_runtime.settings import Settings, load_settings
-from tests.agent_host.constrained.parts import MESSAGE, spec, sure_spec
+from tests.agent_host.constrained.parts import GOOD, MESSAGE, spec, sure_spec
 from tests.agent_host.gateways.talking import EchoHost, Typed
+from tests.fakes import anthropic_server as wire
 from tests.receipt_writer.parts import running, ulid, verified
 
 UNSURE: JsonValue = {"mood": "glad", "note": "", "confidence": 10}
@@ -151,6 +152,34 @@ async def test_a_spec_that_raises_is_one_json_document_too(
     assert (told["output"], told["exit_state"], told["entry_id"]) == (None, "fallback_provider", 1)
     with pytest.raises(NoDecisionError, match="No usable decision under mood-reader"):
         await decide(place.settings, place.environ, spec_file, json.dumps(MESSAGE), as_json=False)
+
+
+async def test_a_day_that_cost_what_it_may_stops_calls_of_the_command_line_politely(
+    place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec_file = tmp_path / "mood.json"
+    spec_file.write_text(json.dumps({**spec().as_json(), "model_identity": None}))
+    answer = wire.Answer([wire.text(GOOD)], usage={"input_tokens": 60_000, "output_tokens": 9_000})  # $0.21
+    async with wire.anthropic_server(*[answer] * 3) as server:
+        environ = place.environ | {
+            "PROMETHEUS_PROVIDER": "anthropic",
+            "PROMETHEUS_API_KEY": wire.KEY,
+            "PROMETHEUS_BASE_URL": server.url,
+            "PROMETHEUS_DAY_BUDGET_USD": "0.10",
+        }
+        settings = Place(environ, place.ledger).settings
+        told = []
+        for _ in range(2):
+            await decide(settings, environ, spec_file, json.dumps(MESSAGE), as_json=True)
+            told.append(json.loads(capsys.readouterr().out))
+        with pytest.raises(BudgetSpentError, match=r"today has cost about \$0\.21.*PROMETHEUS_DAY_BUDGET_USD"):
+            await replay_call(settings, environ, told[0]["call_id"], as_json=False)
+
+    assert len(server.requests) == 1
+    first, second = told
+    assert (first["exit_state"], second["exit_state"]) == ("ok", "fallback_provider")
+    assert second["reason"].startswith("I stopped before the next model call: today has cost about $0.21")
+    assert len(verified(place.ledger, "L12")) == 2  # the one that asked nobody too
 
 
 async def test_a_call_is_answered_by_the_model_of_its_spec(place: Place) -> None:
