@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from agent_host.private_store import Column, open_private
+from agent_host.private_store import Column, open_for_reading, open_private
 from agent_host.providers.protocol import JsonValue
 from agent_host.tool_note import without_notes
 
@@ -110,14 +110,16 @@ class PastRow(NamedTuple):
 class ChatLog:
     """The log of one home; mode 0600. Several processes may read it at once."""
 
-    def __init__(self, path: Path) -> None:
-        """Opens the file, making it when it is missing.
+    def __init__(self, path: Path, *, for_reading: bool = False) -> None:
+        """Opens the file, making it when it is missing; `for_reading` leaves it as it is, for a read-only disk.
 
         Raises:
             ConfigurationError: it is no database, or cannot be opened.
         """
-        self._connection = open_private(path, CHAT_SCHEMA, CHAT_COLUMNS, CHAT_INDEXES)
-        self._connection.create_function("folded", 1, str.casefold, deterministic=True)
+        self._connection = (
+            open_for_reading(path) if for_reading else open_private(path, CHAT_SCHEMA, CHAT_COLUMNS, CHAT_INDEXES)
+        )
+        self._connection.create_function("shown", 1, _shown, deterministic=True)
 
     def begin(self, session_id: str, turn_id: str, source: str, message: str, *, at_ms: int) -> None:
         """Stores a message whose turn starts, as `store` does; until the reply is there no consolidation reads it."""
@@ -189,16 +191,17 @@ class ChatLog:
         return next((one for one in self.sessions(-1) if one.session_id == session_id), None)
 
     def search(self, words: str, limit: int) -> list[Found]:
-        """Returns the rows that hold every one of the words, in any case and any language, newest first.
+        """Returns the rows that show every one of the words, in any case and any language, newest first.
 
-        A word is found inside a longer one too. Without a word there is nothing to find.
+        The notes about tools are no words of anybody, and are not searched. A word is found inside a longer one too.
+        Without a word there is nothing to find.
         """
         wanted = [word.casefold() for word in words.split()]
         if not wanted:
             return []
         rows = self._connection.execute(
             "SELECT session_id, role, content, created_at_ms FROM chat_log"  # noqa: S608 - only marks are put together
-            f" WHERE {' AND '.join(['instr(folded(content), ?)'] * len(wanted))} ORDER BY id DESC LIMIT ?",
+            f" WHERE {' AND '.join(['instr(shown(content), ?)'] * len(wanted))} ORDER BY id DESC LIMIT ?",
             (*wanted, limit),
         ).fetchall()
         return [Found(session, role, _excerpt(content, wanted[0]), at) for session, role, content, at in rows]
@@ -230,6 +233,11 @@ def _members(meta: str) -> Mapping[str, JsonValue]:
 def _title(message: str) -> str:
     title = " ".join(message.split())
     return title if len(title) <= TITLE_CHARACTERS else title[:TITLE_CHARACTERS].rstrip()
+
+
+def _shown(content: str) -> str:
+    """Returns what a person sees of a row, case folded."""
+    return without_notes(content).casefold()
 
 
 def _excerpt(content: str, word: str) -> str:

@@ -38,6 +38,23 @@ def open_private(path: Path, schema: str, added: Sequence[Column] = (), indexes:
     return connection
 
 
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """Opens a database that is there on a read-only disk, where no build could add what is new.
+
+    Raises:
+        ConfigurationError: there is none, or it cannot be read.
+    """
+    journal = path.with_name(f"{path.name}-wal")
+    try:
+        # A journal with something in it is a host's that talks elsewhere; only SQLite's own locks show what it said.
+        how = "mode=ro" if journal.exists() and journal.stat().st_size else "mode=ro&immutable=1"
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except (sqlite3.Error, OSError) as error:
+        raise ConfigurationError(f"{path} cannot be read ({error}); name another home with --home.") from error
+    return connection
+
+
 def _what_to_do(error: Exception) -> str:
     """Returns the advice for a file that cannot be opened: only one that is damaged is better out of the way."""
     if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:

@@ -102,7 +102,42 @@ def test_an_excerpt_is_around_the_word_and_shows_no_tool_note(log: ChatLog) -> N
 
     assert "zebra" in found.excerpt
     assert len(found.excerpt) <= EXCERPT_CHARACTERS + 2
-    assert "[tools used" not in log.search("tools used", 10)[0].excerpt
+
+
+@pytest.mark.parametrize("words", ["tools used", "ana", "memory_search", "reply ana"])
+def test_the_note_about_tools_is_not_searched(log: ChatLog, words: str) -> None:
+    said(log, "s_1", 1, "q", 'reply\n\n[tools used: memory_search {"query": "ana"} -> Ana likes tea]')
+
+    assert log.search(words, 10) == []
+    assert [found.excerpt for found in log.search("reply", 10)] == ["reply"]
+
+
+@pytest.mark.parametrize("open_elsewhere", [False, True])
+def test_a_log_on_a_read_only_disk_is_read_and_left_as_it_is(
+    tmp_path: Path, open_elsewhere: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "read-only?.db"  # a name that is no part of an address
+    writer = ChatLog(path)
+    said(writer, "s_1", 1, "tea", "yes")
+    if not open_elsewhere:
+        writer.close()
+    before = path.read_bytes()
+
+    reader = ChatLog(path, for_reading=True)
+    assert ([one.session_id for one in reader.sessions(9)], len(reader.search("tea", 9))) == (["s_1"], 1)
+    said(reader, "s_1", 2, "milk", "no")
+    reader.close()
+
+    assert "the conversation is not kept on disk" in caplog.text
+    assert path.read_bytes() == before
+    if open_elsewhere:
+        writer.close()
+
+
+def test_a_log_that_is_not_there_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"none\.db cannot be read .*; name another home with --home"):
+        ChatLog(tmp_path / "none.db", for_reading=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_row_is_open_at_first(log: ChatLog) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,7 +62,8 @@ def show_session(settings: Settings, told: str, *, as_json: bool) -> int:
 
 @contextmanager
 def _log(settings: Settings) -> Iterator[ChatLog]:
-    log = ChatLog(settings.home.folder("host") / "sessions.db")
+    folder = settings.home.folder("host", for_reading=True)
+    log = ChatLog(folder / "sessions.db", for_reading=not os.access(folder, os.W_OK))
     try:
         yield log
     finally:

@@ -27,10 +27,10 @@ _MARKETS: Final = word_set(
 )
 _COMPOUNDS: Final = ("marktanalyse", "wettbewerbsanalyse", "konkurrenzanalyse", "marktgröße", "marktanteil")
 _DOES: Final = word_set(
-    "funds funded raise raised raising invests invested competes compete differ differs acquire acquired worth owns "
-    "owned supplies supplied offer offers sells sell produce produces employ employs employees business charge charges "
-    "costs hiring hired launch launched announce announced customers users subscribers shares stock listed licence license "
-    "headquartered bankrupt profitable"
+    "funds funded raise raised raising invests invested competes compete differ differs acquire acquired worth "
+    "owns owned supplies supplied offer offers sells sell produce produces employ employs employees business "
+    "charge charges costs hiring hired launch launched announce announced customers users subscribers shares "
+    "stock listed licence license headquartered bankrupt profitable"
 )
 """What companies do; about one with a name it tells the same."""
 _STALLS: Final = word_set("farmers farmer's flea christmas fish street night super stock black job")
