@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")  # a line as Markdown counts them
+_SHORT: Final = 2_000
+"""Characters of a block that is parsed at each of its lines; a longer one when it has grown by a part of its length."""
+_GROWTH: Final = 8
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
@@ -44,7 +47,7 @@ class Blocks:
         """Takes the next piece and returns the blocks that it finishes."""
         self._open += text
         complete = self._open.rfind("\n") + 1
-        if complete <= self._seen or self._is_inside_a_fence(complete):
+        if complete <= self._seen + self._patience or self._is_inside_a_fence(complete):
             return []
         self._seen = complete
         starts = self._starts(self._open[:complete])
@@ -56,6 +59,11 @@ class Blocks:
         blocks = self._taken([*starts[1:], len(self._open)]) if self._open.strip() else []
         self._open, self._spaced, self._seen = "", False, 0
         return blocks
+
+    @property
+    def _patience(self) -> int:
+        """How many characters an open block must grow by until it is parsed again, which takes long for a long one."""
+        return self._seen // _GROWTH if self._seen > _SHORT else 0
 
     def _is_inside_a_fence(self, complete: int) -> bool:
         """Tells, without parsing it again, that a code block goes on: no new line could close it."""

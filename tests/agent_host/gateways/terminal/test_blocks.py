@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
-from typing import Final
+from typing import Final, cast
 
 import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from agent_host.gateways.terminal.blocks import Block, Blocks
 from agent_host.gateways.terminal.markdown import markdown_parser
@@ -123,3 +125,24 @@ def test_only_what_markdown_calls_a_line_break_is_one(odd: str) -> None:
 @pytest.mark.parametrize("text", ["", "\n", "  \n\n", "\n\n# after blanks", "\r\nx", "a\x0cb\n\nc", "\u2028x\n\ny"])
 def test_odd_texts_lose_nothing_but_blanks(text: str) -> None:
     assert "".join("".join(sources(*text)).split()) == "".join(text.split())
+
+
+class _Counted:
+    """A parser that finds no second block, and counts the characters that it was given."""
+
+    def __init__(self) -> None:
+        self.characters = 0
+
+    def parse(self, text: str) -> list[Token]:
+        self.characters += len(text)
+        return []
+
+
+def test_a_long_block_is_not_parsed_anew_at_each_of_its_lines() -> None:
+    counted = _Counted()
+    blocks = Blocks(cast("MarkdownIt", counted))
+    pieces = ["| a cell | another |\n"] * 2_000
+
+    assert [block for piece in pieces for block in blocks.feed(piece)] == []
+    assert [block.source for block in blocks.end()] == ["".join(pieces)]
+    assert counted.characters < 25 * sum(map(len, pieces))
