@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -14,6 +15,12 @@ COMPANY_SCOPE: Final = "project:Company brain"
 GLOBAL_SCOPE: Final = "global"
 REPORT_FACTS: Final = 2
 """The most facts that turns with a report leave."""
+_NO_TEXT: Final = ("Cc", "Cs")
+"""Unicode's categories of control characters and of halves of a character."""
+_SEEN: Final = "LNS"
+"""Of letters, digits and symbols: one of them makes a text; zero-width signs, accents and dots alone do not."""
+_BLANK: Final = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and a symbol that are blanks by design."""
 
 MemoryKind: TypeAlias = Literal["fact", "reference", "episode"]
 
@@ -84,4 +91,9 @@ def _member(value: JsonValue, name: str) -> JsonValue:
 
 
 def _line(value: JsonValue) -> str:
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    """Returns a text on one line without control characters; nothing when there is nothing in it to see."""
+    text = "".join(" " if unicodedata.category(letter) in _NO_TEXT else letter for letter in str(value))
+    seen = isinstance(value, str) and any(
+        unicodedata.category(letter)[0] in _SEEN and letter not in _BLANK for letter in text
+    )
+    return " ".join(text.split()) if seen else ""

@@ -96,6 +96,33 @@ def test_facts_without_subject_or_content_are_dropped_and_doubles_are_one() -> N
 
 
 @pytest.mark.parametrize(
+    "nothing", ["\u200b", "\u0000", "\u2060\ufeff", "\u3164", "...", " \u0301", "\u202e", "\ud800", "\x1b"]
+)
+def test_a_text_with_nothing_to_see_in_it_is_none(nothing: str) -> None:
+    told = output({"subject": nothing, "content": "x"}, {"subject": "A", "content": nothing}, episode=nothing)
+
+    assert proposed_facts(told, batch(exchange(1))) == ()
+    assert episode(told, batch(exchange(1)), "2026-11-30") == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("Ana\x00 likes\ttea\x1b[2J.", "Ana likes tea [2J."),
+        ("\U0001f469\u200d\U0001f4bb", "\U0001f469\u200d\U0001f4bb"),  # what joins an emoji belongs to it
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("\u674e\u56db", "\u674e\u56db"),
+        ("7", "7"),
+        ("\u20ac", "\u20ac"),
+    ],
+)
+def test_a_text_loses_control_characters_and_nothing_else(content: str, kept: str) -> None:
+    (fact,) = proposed_facts(output({"subject": "A", "content": content}), batch(exchange(1)))
+
+    assert fact.content == kept
+
+
+@pytest.mark.parametrize(
     ("said", "company"), [(True, True), ("true", True), (False, False), ("yes", False), (1, False), (None, False)]
 )
 def test_only_true_is_company_research(said: JsonValue, company: bool) -> None:
