@@ -13,7 +13,7 @@ from agent_host.providers.offline.questions import Reader, Wish, complete
 from agent_host.providers.offline.recognition import plain_request, stands_alone, understand, understand_after
 from agent_host.providers.offline.routine import Request, Say, Scene, Step, guarded, replay, together
 from agent_host.providers.offline.splitting import split_requests
-from agent_host.providers.offline.talk.about import NOT_UNDERSTOOD
+from agent_host.providers.offline.talk.about import NOT_READ
 from agent_host.providers.offline.talk.small_talk import small_talk
 from agent_host.providers.protocol import Message
 
@@ -36,7 +36,7 @@ def _corrections(turn: Turn, wish: Wish, scene: Scene) -> tuple[Request, ...]:
 
 def _is_aside(past: PastTurn) -> bool:
     """Tells whether a turn leaves open what the one before it was about."""
-    return past.reply == NOT_UNDERSTOOD or small_talk(plain_request(past.text)) is not None
+    return past.reply.startswith(NOT_READ) or small_talk(plain_request(past.text)) is not None
 
 
 def plan(messages: Sequence[Message], tools: frozenset[str], now: datetime, zone: ZoneInfo) -> Step:

@@ -20,7 +20,7 @@ from agent_host.providers.offline.patterns import one_of, pattern
 from agent_host.providers.offline.questions import SHALL_I_BOOK, SHALL_I_REMEMBER
 from agent_host.providers.offline.reports import intents as reports
 from agent_host.providers.offline.routine import Request, Routine, Say, Scene
-from agent_host.providers.offline.talk.about import NO_GENERAL_KNOWLEDGE, NOT_UNDERSTOOD
+from agent_host.providers.offline.talk.about import NO_GENERAL_KNOWLEDGE, NOT_READ, NOT_UNDERSTOOD
 from agent_host.providers.offline.talk.arithmetic import answer_arithmetic
 from agent_host.providers.offline.talk.clock import clock_question
 from agent_host.providers.offline.talk.small_talk import beyond_rules, small_talk
@@ -56,6 +56,7 @@ _POLITE = pattern(
     )
 )
 _COURTEOUS = pattern(r"(?:.*[,.!]\s)?(?:please\b|(?:can|could|would|will) you\b)|.*\bplease\W*$")
+_POINTED = pattern(r"(?:it|that|this)\b")
 _TELL = pattern(r"\byou (?:please )?(?:tell|show|let)\b")
 _INTERROGATIVE = pattern(
     one_of(
@@ -239,16 +240,18 @@ def understand_after(text: str, event: Event) -> Request | None:
 
     What corrects that event never goes to memory, understood or not.
     """
+    if len(text) > LONGEST_SENTENCE:
+        return None
     plain, asked = plain_request(text), command(text)
-    corrects = isinstance(asked, Correct) or (
-        isinstance(asked, Book) and not title_of(find_time_words(asked.text).rest())
-    )
-    if (asked is not None and not corrects) or "?" in plain or _QUESTION.fullmatch(plain) or _MAY_I.fullmatch(plain):
+    points = isinstance(asked, Book) and _POINTED.match(asked.text) is not None  # "make it 10am", "put that on Friday"
+    if (asked is not None and not points and not isinstance(asked, Correct)) or "?" in plain or is_interrogative(text):
         return None
     changed = amendment(plain, event)
-    if changed is None and isinstance(asked, Correct) and stems(asked.body) & stems(event.title):
+    stated = isinstance(asked or understand(text), Correct | OfferToRemember)
+    if changed is None and (points or (stated and stems(plain) & stems(event.title))):
         return Say(
-            f"I did not understand that as another day, time or length of “{event.title}”, so I changed nothing."
+            f"{NOT_READ} as another day, time or length of “{event.title}”, so I changed nothing. "
+            "Say “make it 10” or “move it to Friday”."
         )
     return changed
 

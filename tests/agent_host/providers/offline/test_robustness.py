@@ -206,3 +206,13 @@ def test_a_question_about_a_request_has_nothing_written(opening: str) -> None:
         calls = step.calls if isinstance(step, ToolStep) else ()
         written += [text for call in calls if any(word in call.tool for word in WRITES)]
     assert written == []
+
+
+@CALM
+@given(typed, st.dictionaries(fields, odd, max_size=9))
+def test_no_message_after_a_booking_crashes_the_planner(text: str, event: dict[str, object]) -> None:
+    use = ToolUse("u1", "calendar_create_event", {})
+    result = ToolResult("u1", json.dumps({"status": "created", "event": event}), is_error=False)
+    booked = (*said("book lunch on Friday at noon"), Message("assistant", (use,)), Message("user", (result,)))
+    step = plan((*booked, Message("assistant", (Text("Booked."),)), *said(text)), ALL, NOW, ZONE)
+    assert isinstance(step, ToolStep) or step.text

@@ -22,7 +22,7 @@ _CHANGE = pattern(r"(?:let.?s )?(?:make|move|change|set|shift|put|have|book(?= i
 _DROP = pattern(r"(?:delete|remove|drop|scrap) (?:it|that|this)(?: again| please)?[.!]*")
 _SHOULD = pattern(r".*\b(?:should (?:be|start)|instead|rather)\b")
 _DOUBT = pattern(
-    r".*(?:\b(?:if|what|when|where|who|why|how|which|did|was|were|could|would|will|had|not|never|or)\b|n['\u2019]?t\b)"
+    r".*(?:\b(?:if|what|when|where|who|why|how|which|did|was|were|could|would|will|had|not|never|or|again|also|too|another|same)\b|n['\u2019]?t\b)"
 )
 _AROUND = pattern(
     r"\b(?:make|move|change|set|shift|put|have|book|reschedule|let.?s|let|instead|rather|start|starts|please|time|day|"

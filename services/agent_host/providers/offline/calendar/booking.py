@@ -46,6 +46,7 @@ _NOTHING = re.compile(r"(?:(?:me|us)\s+)?(?:nothing|none|nobody|no (?:one|more)|
 _AFTER_TIMES = re.compile(
     r"(?:\s*[,;])+\s+(?=(?:with|at|in|for|about|between|please|thanks|thank you)\b)", re.IGNORECASE
 )
+_IT_AND_MORE = re.compile(r"(?:it|them|him|her)\s+(?!in |into |to |on )\w", re.IGNORECASE)
 _LEFTOVER = re.compile(
     r"\s[,;.]\s*\w|\?\s*\w|(?:[,;.!\n]\s*|\band\s+)(?:(?:and|then|also|please)\s+)*(?:remember|remind|forget|book|"
     r"schedule|cancel|move|draft|e-?mail|send|text|tell|ask|invite|note|take|add|find|search|what|when|who|where|don.?t)\b",
@@ -62,7 +63,8 @@ def unclear_title(rest: str) -> str:
         return ""
     if _NOTHING.match(rest):
         return "All right, I booked nothing."
-    if not _LEFTOVER.search(_TRAILING.sub("", _AFTER_TIMES.sub(" ", rest))):
+    plain = _TRAILING.sub("", _AFTER_TIMES.sub(" ", rest))
+    if not _LEFTOVER.search(plain) and not _IT_AND_MORE.match(plain):
         return ""
     return (
         f"I booked nothing: I can't tell what of “{clip(tidy(rest), 80)}” is its name. "

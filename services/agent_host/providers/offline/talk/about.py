@@ -15,9 +15,9 @@ FIRST_SCREEN = (
 WHO = f"I am prometheus-agent, run by its offline stand-in: plain rules, no language model. {PLUG_IN}"
 NO_GENERAL_KNOWLEDGE = f"I am no language model, so I can't do that. You can say “search the web for …”. {PLUG_IN}"
 NO_TOOL = "I have no tool for that. I can remember it, note it, or book a time for it: say “help” to see how."
+NOT_READ = "I did not understand that"
 NOT_UNDERSTOOD = (
-    "I did not understand that: I am no language model and follow plain requests only. "
-    f"Say “help” to see which. {PLUG_IN}"
+    f"{NOT_READ}: I am no language model and follow plain requests only. Say “help” to see which. {PLUG_IN}"
 )
 
 _ABILITIES = (
@@ -28,6 +28,7 @@ _ABILITIES = (
     ("calendar_create_event", "book: “Book a catch-up with Ana on Friday at 9am for 30 minutes.”"),
     ("calendar_list_events", "look: “What's on my calendar this week?”"),
     ("calendar_find_free", "find time: “When am I free tomorrow afternoon for an hour?”"),
+    ("calendar_update_event", "change: “Move the catch-up to 10am.”; right after a booking “Make it 10.”"),
     ("calendar_delete_event", "cancel: “Cancel the catch-up on Friday.”"),
     ("notes_write", "note: “Take a note: the printer needs toner.”"),
     ("notes_search", "find a note: “Find my note about the printer.”"),

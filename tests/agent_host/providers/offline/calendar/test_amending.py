@@ -49,6 +49,8 @@ def test_what_was_just_stored_is_taken_out_again(text: str) -> None:
         "make it 9 or 10",
         "make it Monday and Friday",
         "make it weekly",
+        "book it again on Friday",
+        "put it on Friday too",
         "actually, that's wrong",
         "make it in two hours",
         "I would make it 10",

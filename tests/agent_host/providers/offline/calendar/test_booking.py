@@ -93,6 +93,7 @@ def test_an_all_day_event_does_not_make_a_person_busy() -> None:
     "text",
     [
         "lunch on Friday at noon, my treat",
+        "it again on Friday at noon",
         "lunch on Friday at noon. Then call Bob",
         "a flight on Friday at 9 and tell Ana",
         "lunch at noon on Friday, what else?",
