@@ -118,7 +118,8 @@ async def _memories(parts: ConsolidationParts, batch: Batch, events: TurnEvents)
     parts.store.pause(parts.every)  # stands when this process dies in the call, so that no restart repeats it at once
     decision = await run_constrained_ai(spec, batch.values(today), options)
     if not decision.is_models:
-        logger.warning("a batch of exchanges stays open: %s", decision.reason)
+        # No warning, which would stand between two replies: the next run reads them, and the trace has the decision.
+        logger.info("a batch of exchanges stays open: %s", decision.reason)
         return None
     facts = proposed_facts(decision.output, batch)
     facts = await _not_restated(facts, batch.read, options)

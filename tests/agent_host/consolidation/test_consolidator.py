@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from dataclasses import replace
 
@@ -118,6 +119,18 @@ async def test_a_bad_answer_marks_nothing_and_stores_nothing(home: Consolidating
 
     assert await home.run(line, line, line) == []
     assert (home.chat_log.open_rows(), home.memory.rows, home.store.pending()) == (6, {}, [])
+
+
+async def test_a_batch_that_stays_open_is_in_nobodys_way(
+    home: ConsolidatingHome, caplog: pytest.LogCaptureFixture
+) -> None:
+    home.talk(3)
+    with caplog.at_level(logging.INFO):
+        await home.run("prose", "prose")
+
+    (told,) = (record for record in caplog.records if "stays open" in record.message)
+    assert told.levelno < logging.WARNING  # what the terminal shows when nobody asks for more
+    assert {row["kind"] for row in home.trace() if row["type"] == "llm"} == {"consolidation"}
 
 
 async def test_a_failed_call_is_not_repeated_before_there_is_more_to_read(home: ConsolidatingHome) -> None:
