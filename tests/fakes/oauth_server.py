@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Self
 
 import httpx
@@ -86,10 +86,18 @@ class OAuthServer:
     """Runs in a thread on one port. `asked` counts requests by path, `shown` the tokens shown to it.
 
     `token_status` answers the token endpoint in its place; `moved_to` answers `/mcp` with a redirect. `legacy` hides
-    the modern era; `offers_pkce` is what its metadata says. Answers are JSON, whole, and not streams.
+    the modern era; `offers_pkce` is what its metadata says, and `endpoints` are those it names in place of its own.
+    Answers are JSON, whole, and not streams.
     """
 
-    def __init__(self, *, registers: bool = True, legacy: bool = False, offers_pkce: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        registers: bool = True,
+        legacy: bool = False,
+        offers_pkce: bool = True,
+        endpoints: Mapping[str, str] | None = None,
+    ) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.base = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self.keys = Keys(self.base, registers=registers)
@@ -101,6 +109,7 @@ class OAuthServer:
         self._mcp: FastMCP[Any] = FastMCP("shop", auth=self.keys)
         self._legacy = legacy
         self._offers_pkce = offers_pkce
+        self._endpoints = endpoints or {}
         self._here = 0
         self._mcp.tool(self.meet, output_schema=None)
         self._mcp.tool(self.look, output_schema=None)
@@ -164,7 +173,7 @@ class OAuthServer:
             await _answer(send, self.token_status, {})
         elif self._legacy and headers.get(b"mcp-method") == b"server/discover" and token:
             await _answer(send, 404, {})
-        elif path == "/.well-known/oauth-authorization-server" and not self._offers_pkce:
+        elif path == "/.well-known/oauth-authorization-server" and (self._endpoints or not self._offers_pkce):
             await _answer(send, 200, {"content-type": "application/json"}, json.dumps(self._metadata()).encode())
         elif path == "/mcp" and self.moved_to is not None:
             await _answer(send, 307, {"location": self.moved_to})
@@ -176,7 +185,14 @@ class OAuthServer:
     def _metadata(self) -> dict[str, Any]:
         paths = {"authorization_endpoint": "authorize", "token_endpoint": "token", "registration_endpoint": "register"}
         endpoints = {name: f"{self.base}/{path}" for name, path in paths.items()}
-        return {"issuer": f"{self.base}/", "response_types_supported": ["code"], **endpoints}
+        pkce = {"code_challenge_methods_supported": ["S256"]} if self._offers_pkce else {}
+        return {
+            "issuer": f"{self.base}/",
+            "response_types_supported": ["code"],
+            **pkce,
+            **endpoints,
+            **self._endpoints,
+        }
 
     def _needs_more(self, token: str, body: bytes) -> bool:
         known = self.keys.access_tokens.get(token)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -131,6 +132,40 @@ async def test_a_login_server_without_pkce_is_not_gone_on_with(folder: LoginFold
         await log_in(ServerConfig("shop", url=server.url, oauth=OAuthSettings()), folder, browser, timeout_s=20)
     server.stop()
     assert browser.address == ""
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "words"),
+    [
+        (
+            "registration_endpoint",
+            r"The login server at login\.example\.org is not reached over HTTPS; nothing was sent",
+        ),
+        ("authorization_endpoint", r"The login page of shop is not HTTPS; nothing was opened\."),
+        ("token_endpoint", r"The login server at login\.example\.org is not reached over HTTPS; nothing was sent"),
+    ],
+)
+async def test_a_login_server_that_is_not_reached_over_https_gets_nothing(
+    folder: LoginFolder, browser: Browser, endpoint: str, words: str
+) -> None:
+    server = OAuthServer(endpoints={endpoint: "http://login.example.org/here"}).start()
+    with pytest.raises(LoginError, match=words):
+        await log_in(ServerConfig("shop", url=server.url, oauth=OAuthSettings()), folder, browser, timeout_s=20)
+    server.stop()
+    assert bool(browser.pages) == (endpoint == "token_endpoint")
+    assert folder.read(server.url) is None
+
+
+async def test_what_a_login_server_answers_is_in_no_log(
+    shop: ServerConfig, folder: LoginFolder, server: OAuthServer, browser: Browser, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.token_status = 400
+    with (
+        caplog.at_level(logging.DEBUG),
+        pytest.raises(LoginError, match=r"its login server gave no token for the login"),
+    ):
+        await log_in(shop, folder, browser, timeout_s=20)
+    assert [record for record in caplog.records if record.name.startswith("mcp.client.auth")] == []
 
 
 async def test_a_port_that_is_taken_is_named(shop: ServerConfig, folder: LoginFolder, server: OAuthServer) -> None:

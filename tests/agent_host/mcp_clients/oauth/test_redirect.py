@@ -55,7 +55,7 @@ async def test_the_first_answer_stands_and_the_page_quotes_nothing_unescaped() -
     async with RedirectListener("<b>") as listener:
         listener.expect("s")
         page = await _send(listener, _get(listener, "state=s&error=access_denied"))
-        await _send(listener, _get(listener, "state=s&code=c"))
+        assert b" 200 OK" in await _send(listener, _get(listener, "state=s&code=c"))
         assert await listener.answer(1) == {"state": "s", "error": "access_denied"}
     assert b"The login to &lt;b&gt; was refused." in page
     assert b"<b>" not in page

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.slow
 NEEDS = "it needs a login; run `agent-host mcp login shop`"
 
 
-def _expired(folder: LoginFolder, url: str) -> None:
+def _expired(folder: LoginFolder, url: str, *, in_s: int = 0) -> None:
     login = folder.read(url)
     assert login is not None
-    folder.write(replace(login, expires_at_ms=int(time.time() * 1000) - 1))
+    folder.write(replace(login, expires_at_ms=int(time.time() + in_s) * 1000 - 1))
 
 
 async def test_without_a_login_the_server_is_left_out_with_the_command_and_nothing_is_registered(
@@ -79,11 +79,12 @@ async def test_a_disk_that_refuses_a_note_costs_the_note_alone(
     assert server.asked["/mcp"] > 0
 
 
+@pytest.mark.parametrize("in_s", [0, 20], ids=["over", "over while a call takes its time"])
 async def test_a_token_that_has_run_out_is_refreshed_at_the_login_server_without_a_word(
-    logged_in: LogIn, server: OAuthServer, opened: Open, folder: LoginFolder
+    logged_in: LogIn, server: OAuthServer, opened: Open, folder: LoginFolder, in_s: int
 ) -> None:
     await logged_in()
-    _expired(folder, server.url)
+    _expired(folder, server.url, in_s=in_s)
     outcome = await opened().call("shop_look", {}, {})
     login = folder.read(server.url)
     assert (outcome.content, server.keys.refreshed) == ("seen", 1)
@@ -122,20 +123,21 @@ async def test_a_refused_refresh_ends_the_login_and_the_call_names_the_command(
     assert server.asked["/token"] == before  # what was refused once is not asked again
 
 
+@pytest.mark.parametrize("status", [503, 429, 408])
 async def test_trouble_at_the_login_server_does_not_end_the_login(
-    logged_in: LogIn, server: OAuthServer, opened: Open, folder: LoginFolder
+    logged_in: LogIn, server: OAuthServer, opened: Open, folder: LoginFolder, status: int
 ) -> None:
     await logged_in()
     box = opened()
     await box.specs()
     _expired(folder, server.url)
-    server.token_status = 503
+    server.token_status = status
     down = await box.call("shop_look", {}, {})
     problems, ended = box.problems(), folder.wants_login(server.url)
     server.token_status = None
     up = await box.call("shop_look", {}, {})
     assert down.is_error
-    assert "shop cannot be used, its login server answers with HTTP 503; try again later" in down.content
+    assert f"shop cannot be used, its login server answers with HTTP {status}; try again later" in down.content
     assert len(problems) == 1
     assert not ended
     assert (up.content, box.problems()) == ("seen", ())
