@@ -5,7 +5,7 @@ import sys
 
 from service_runtime.errors import ServiceError, SetupError
 
-_LEVELS = ("debug", "info", "warning", "error", "critical")
+LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 def configure(level: str | None) -> None:
@@ -15,8 +15,8 @@ def configure(level: str | None) -> None:
         SetupError: The level is not one of the standard library's five.
     """
     chosen = (level or "warning").lower()
-    if chosen not in _LEVELS:
-        raise SetupError(f"The log level {level!r} is unknown; use one of {', '.join(_LEVELS)}.")
+    if chosen not in LEVELS:
+        raise SetupError(f"The log level {level!r} is unknown; use one of {', '.join(LEVELS)}.")
     logging.basicConfig(
         stream=sys.stderr,
         level=chosen.upper(),

@@ -118,8 +118,8 @@ class AnthropicServer:
         await asyncio.gather(*self._connections)
 
     def _step(self, seen: Seen) -> Step:
-        if problem := _problem(seen):
-            return problem
+        if answer := _told_at_once(seen):
+            return answer
         if not self.script:
             return Failure(500, message="the script is over", headers={"x-should-retry": "false"})
         step = self.script[0] if callable(self.script[0]) else self.script.pop(0)
@@ -228,10 +228,13 @@ def _pieces(whole: str) -> list[str]:
     return [whole[start : start + third] for start in range(0, len(whole), third)]
 
 
-def _problem(seen: Seen) -> Failure | None:
+def _told_at_once(seen: Seen) -> Failure | Raw | None:
+    """Returns the answer to what is no good request for a message: a complaint, or what is known of the model."""
     key = seen.headers.get("authorization", "").removeprefix("Bearer ") or seen.headers.get("x-api-key")
     if key != KEY:
         return Failure(401, "authentication_error", f"invalid key {key}")
+    if seen.path == f"/v1/models/{MODEL}":
+        return Raw(json.dumps({"type": "model", "id": MODEL, "display_name": MODEL}).encode())
     if seen.path != "/v1/messages":
         return Failure(404, "not_found_error", seen.path)
     if {"temperature", "top_p", "top_k"} & set(seen.body):
@@ -264,7 +267,7 @@ async def _read_request(reader: asyncio.StreamReader) -> Seen | None:
     first, *lines = head.split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Seen(first.split(" ")[1], headers, json.loads(body))
+    return Seen(first.split(" ")[1], headers, json.loads(body or b"{}"))
 
 
 async def _write_json(writer: asyncio.StreamWriter, status: int, body: object, headers: Mapping[str, str]) -> None:

@@ -50,6 +50,7 @@ def examine(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]
     yield Finding("version", "ok", f"prometheus-agent {version('prometheus-agent')}, Python {sys.version.split()[0]}")
     yield from misconfigurations.installation()
     yield from misconfigurations.names_and_sources(settings, Path.cwd())
+    yield from misconfigurations.log_level(settings)
     yield from _home(settings.home.path)
     yield from misconfigurations.home_state(settings.home.path)
     yield from _model(settings)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from agent_host.app import skill_folder
 from agent_host.budget import limits
@@ -21,7 +22,9 @@ from agent_host.gateways.known_settings import misspelt
 from agent_host.mcp_clients.builtin import NAMES
 from agent_host.mcp_clients.config import merged, read_servers
 from agent_host.mcp_clients.server_config import ServerConfig
+from agent_host.providers.pricing import price_of
 from agent_host.settings import HostSettings, host_settings
+from service_runtime import logs
 from service_runtime.errors import ServiceError
 from service_runtime.settings import Settings
 
@@ -31,6 +34,7 @@ _LAST_LINE_BYTES: Final = 65_536
 _AHEAD: Final = timedelta(minutes=5)
 _PLACEHOLDERS: Final = ("your-", "your_", "changeme", "xxxxxx", "<", "...")
 _NEEDED: Final = {"receipt writer": "nacl", "memory and tool servers": "fastmcp", "memory server": "sqlite_utils"}
+_THIS_COMPUTER: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _KEYS: Final = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 
 
@@ -46,6 +50,14 @@ def names_and_sources(settings: Settings, cwd: Path) -> Iterator[Finding]:
         yield Finding("settings", "note", f"{name} is set and nothing reads it; {advice}")
 
 
+def log_level(settings: Settings) -> Iterator[Finding]:
+    """Finds a log level that is none, which would keep every process of this product from starting."""
+    level = settings.get("LOG_LEVEL") or logs.LEVELS[0]
+    if level.lower() not in logs.LEVELS:
+        known = ", ".join(logs.LEVELS)
+        yield Finding("settings", "wrong", f"PROMETHEUS_LOG_LEVEL is {level!r}, which is unknown; set one of {known}.")
+
+
 def model_mistakes(settings: Settings) -> Iterator[Finding]:
     """Finds keys and models that are set and not used, keys that cannot be one, and budgets that are none."""
     try:
@@ -53,7 +65,8 @@ def model_mistakes(settings: Settings) -> Iterator[Finding]:
     except HostError:
         return  # said by the check of the model itself
     try:
-        limits(settings)
+        if limits(settings).asked_for and price_of(told.priced_as, told.model) is None:
+            yield Finding("budget", "note", f"No price is known for {told.model}: its calls count towards no budget.")
     except HostError as error:
         yield Finding("budget", "wrong", str(error))
     given = settings.get("API_KEY") or next((key for key in map(settings.outside, _KEYS) if key), None)
@@ -128,12 +141,22 @@ def servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]
     for server in configured:
         if server.problem is not None:
             yield Finding("mcp.json", "wrong", server.problem)
+        elif server.token is not None and not server.builtin and _is_in_the_clear(server.url or ""):
+            advice = "give its https address, or reach it through a tunnel."
+            yield Finding(
+                "mcp.json", "note", f"The token of the server {server.name} goes over HTTP unencrypted; {advice}"
+            )
         elif server.command is not None and not _is_there(server, environ):
             yield Finding(
                 "mcp.json",
                 "wrong",
                 f"The server {server.name} runs {server.command!r}, which is not found; give its full path.",
             )
+
+
+def _is_in_the_clear(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname not in _THIS_COMPUTER
 
 
 def _is_there(server: ServerConfig, environ: Mapping[str, str]) -> bool:

@@ -132,6 +132,43 @@ def test_a_key_or_model_that_is_not_what_it_should_be_is_explained_and_not_shown
     assert "sk-" not in str(found).replace("(sk-ant-)", "")
 
 
+def test_a_log_level_that_is_none_is_wrong_where_it_is_set(tmp_path: Path) -> None:
+    found = told(findings(tmp_path, PROMETHEUS_LOG_LEVEL="LOUD"), "settings")
+    assert [state for state, text in found if text.startswith("PROMETHEUS_LOG_LEVEL is 'LOUD'")] == ["wrong"]
+    assert not [text for _, text in told(findings(tmp_path, PROMETHEUS_LOG_LEVEL="Info"), "settings") if "LOG" in text]
+
+
+def test_a_budget_over_a_model_without_a_price_is_told(tmp_path: Path) -> None:
+    model = {
+        "PROMETHEUS_PROVIDER": "openai-compatible",
+        "PROMETHEUS_BASE_URL": "http://127.0.0.1:9/v1",
+        "PROMETHEUS_MODEL": "m",
+    }
+    ((state, text),) = told(findings(tmp_path, PROMETHEUS_TURN_BUDGET_USD="1", **model), "budget")
+    assert (state, "No price is known for m" in text) == ("note", True)
+    assert told(findings(tmp_path, **model), "budget") == []
+    assert told(findings(tmp_path, PROMETHEUS_TURN_BUDGET_USD="1"), "budget") == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "state", "words"),
+    [
+        ({"command": "python3", "permission": "deny"}, "wrong", "has a member 'permission' that nothing reads"),
+        ({"url": "https://a.example/mcp", "token_env": "NOPE"}, "wrong", "NOPE, which is not set"),
+        ({"url": "http://a.example/mcp", "token_env": "PATH"}, "note", "goes over HTTP unencrypted"),
+        ({"permissions": "ask"}, "wrong", "gives permissions for a server 'far' that is not there"),
+    ],
+)
+def test_every_server_that_is_configured_wrongly_is_named(
+    tmp_path: Path, entry: dict[str, str], state: str, words: str
+) -> None:
+    servers = {"far": entry, "near": {"url": "http://127.0.0.1:1/mcp", "token_env": "PATH"}, "bad": 7}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    first, second = told(findings(tmp_path, PROMETHEUS_MAX_TOKENS="9"), "mcp.json")
+    assert (first[0], words in first[1]) == (state, True)
+    assert (second[0], "'bad'" in second[1]) == ("wrong", True)
+
+
 def test_a_budget_that_is_none_is_wrong(tmp_path: Path) -> None:
     ((state, text),) = told(findings(tmp_path, PROMETHEUS_DAY_BUDGET_USD="lots"), "budget")
     assert (state, "set dollars" in text) == ("wrong", True)

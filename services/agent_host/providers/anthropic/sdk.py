@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings
 from http import HTTPStatus
 from typing import Final
@@ -64,6 +65,25 @@ def open_client(endpoint: Endpoint) -> AsyncAnthropic:
             max_retries=0,  # all requests of a call come out of one allowance (`constrained.retrying`)
             open_telemetry={"propagation": False, "traces": False},  # the turn has a span for each call
         )
+
+
+async def has_model(endpoint: Endpoint) -> bool:
+    """Tells whether the API knows the model; asks it for no reply, which would cost.
+
+    Raises:
+        ProviderError: it cannot be reached, or refuses to tell.
+    """
+    client = open_client(endpoint)
+    try:
+        async with asyncio.timeout(endpoint.timeout_s):
+            await client.models.retrieve(endpoint.model)
+    except BREAKS as error:
+        if _status(error) == HTTPStatus.NOT_FOUND:
+            return False
+        raise failure(error, endpoint) from error
+    finally:
+        await client.close()
+    return True
 
 
 class SchemaRefusedError(ProviderRefusedError):
