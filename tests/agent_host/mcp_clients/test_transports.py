@@ -161,8 +161,8 @@ async def test_an_answer_that_is_too_long_is_not_read_to_its_end_and_not_asked_f
         outcome = await box.call("shop_pay", {}, {})
     assert outcome.is_error
     assert outcome.content == (
-        "shop answered pay, but its answer is of no use: it has more than 1 MB; ask for less at a time. It may have been "
-        "carried out; check before calling it again."
+        "shop answered pay, but its answer is of no use: it has more than 1 MB; ask for less at a time. It may have "
+        "been carried out; check before calling it again."
     )
     assert shop.paid == 1
 
