@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from agent_host.gates.hits import Hit, hits_of
+from agent_host.gates.remembering import NOT_REACHABLE
 from agent_host.mcp_clients.protocol import ToolBox
 
 FACTS: Final = 8
 EPISODES: Final = 5
-NOT_REACHABLE: Final = "memory: not reachable; `agent-host check` says why."
+_PROBLEM: Final = f"{NOT_REACHABLE}; `agent-host check` says why."
 _LIST: Final = "memory_list"
 
 
@@ -33,6 +34,6 @@ async def memory_overview(tools: ToolBox, open_rows: int) -> MemoryOverview:
     for kind, limit in (("fact", FACTS), ("episode", EPISODES)):
         outcome = await tools.call(_LIST, {"kind": kind, "limit": limit}, {})
         if outcome.is_error:
-            return MemoryOverview((), (), open_rows, NOT_REACHABLE)
+            return MemoryOverview((), (), open_rows, _PROBLEM)
         found.append(hits_of(outcome)[:limit])
     return MemoryOverview(found[0], found[1], open_rows)

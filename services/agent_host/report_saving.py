@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from agent_host.calling import call_tool
+from agent_host.consolidation.facts import COMPANY_SCOPE, GLOBAL_SCOPE
 from agent_host.consolidation.reading import heard_outside
+from agent_host.consolidation.sending import REMEMBER
 from agent_host.constrained.call import run_constrained_ai
 from agent_host.constrained.options import CallOptions
 from agent_host.constrained.specs import shipped_spec
@@ -28,9 +30,8 @@ from agent_host.report_shown import reports_in, was_shown
 from agent_host.tracing.events import Notice, ReportSaved, ToolCalled, TurnEvent
 from agent_host.tracing.turn_events import TurnEvents
 
-COMPANY_SCOPE: Final = "project:Company brain"
-_REMEMBER, _KEEP, _FETCH, _SEARCH = "memory_remember", "report_save", "search_fetch", "search_web"
-_STORES: Final[Mapping[str, str]] = {_REMEMBER: "memory", "memory_update": "memory", _KEEP: "reports"}
+_KEEP, _FETCH, _SEARCH = "report_save", "search_fetch", "search_web"
+_STORES: Final[Mapping[str, str]] = {REMEMBER: "memory", "memory_update": "memory", _KEEP: "reports"}
 """The tools that store where the host saves a report, and their servers."""
 _REFUSED: Final = "A report is saved whole after the reply, once; answer with it and leave the saving to that."
 _MOST_SOURCES: Final = 50
@@ -103,7 +104,7 @@ class _Saving:
     async def everywhere(self, calls: CallOptions | None) -> bool:
         """Saves it in memory, then with the reports server; returns whether memory has it."""
         names = {spec.name for spec in await self.tools.specs()}
-        if _REMEMBER not in names:
+        if REMEMBER not in names:
             return False
         scope = await _scope(self.report, calls, self.events)
         memory_id = await self._to_memory(scope)
@@ -118,7 +119,7 @@ class _Saving:
     async def _to_memory(self, scope: str) -> str | None:
         """Returns the memory's id, None when it could not be stored."""
         answer = await self._called(
-            _REMEMBER,
+            REMEMBER,
             {
                 "body": self.report,
                 "kind": "semantic",
@@ -152,7 +153,7 @@ class _Saving:
 
 
 async def _can_save(tools: ToolBox) -> bool:
-    return _REMEMBER in {spec.name for spec in await tools.specs()}
+    return REMEMBER in {spec.name for spec in await tools.specs()}
 
 
 async def _scope(report: str, calls: CallOptions | None, events: TurnEvents) -> str:
@@ -168,7 +169,7 @@ async def _scope(report: str, calls: CallOptions | None, events: TurnEvents) -> 
         logger.exception("the scope of a report of %s could not be asked", events.turn_id)
         return "global"
     output = decision.output if isinstance(decision.output, Mapping) else {}
-    return COMPANY_SCOPE if output.get("company_research") is True else "global"
+    return COMPANY_SCOPE if output.get("company_research") is True else GLOBAL_SCOPE
 
 
 def _fetched(events: Sequence[TurnEvent]) -> Iterator[str]:

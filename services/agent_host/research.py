@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from agent_host.calling import call_tool
 from agent_host.gates.hits import Hit, hits_of, label
+from agent_host.gates.remembering import SEARCH
 from agent_host.identifiers import new_use_id
 from agent_host.mcp_clients.protocol import ToolBox, ToolOutcome
 from agent_host.providers.protocol import JsonValue, ToolUse
@@ -24,7 +25,7 @@ from agent_host.tracing.results import members_of
 HEADING = "What the company brain already knows"
 MOST_REPORTS = 3
 
-_SEARCH, _GET = "memory_search", "memory_get"
+_GET = "memory_get"
 _LIMITS = {"": 6, "semantic": 3}  # how many hits of the search by subject, and of the one for knowledge
 _STALE_DAYS = 30
 _FILLING = """
@@ -45,7 +46,7 @@ def subject_words(message: str) -> str:
 
 async def read_first(message: str, tools: ToolBox, emit: Emit, turn_id: str) -> tuple[Hit, ...]:
     """Returns what memory holds about the subject of a message: reports first, each part the newest first."""
-    if _SEARCH not in {spec.name for spec in await tools.specs()}:
+    if SEARCH not in {spec.name for spec in await tools.specs()}:
         return ()
     reader = _Reader(tools, emit, turn_id)
     query = subject_words(message)
@@ -93,7 +94,7 @@ class _Reader:
 
     async def search(self, query: str, kind: str, limit: int) -> tuple[Hit, ...]:
         arguments: dict[str, JsonValue] = {"query": query, "scope": "all", "limit": limit}
-        outcome = await self._called(_SEARCH, {**arguments, "kind": kind} if kind else arguments)
+        outcome = await self._called(SEARCH, {**arguments, "kind": kind} if kind else arguments)
         return () if outcome.is_error else hits_of(outcome)
 
     async def whole(self, hit: Hit) -> Hit:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from agent_host.mcp_clients.permissions import OWN_STORES
 from agent_host.providers.protocol import JsonValue
 from agent_host.report_digest import report_in
 from agent_host.tracing.events import ToolCalled, TurnEvent
@@ -18,7 +19,7 @@ READ_CHARACTERS: Final = 6_000
 """How much of what was read is kept with a turn, and shown to the summariser with a batch."""
 REPORT_CHARACTERS: Final = 30_000
 """How much of a report is kept to look names up in; the report itself is with the memory."""
-OWN_SERVERS: Final = frozenset({"memory", "calendar", "notes", "messages", "reports", "local", ""})
+OWN_SERVERS: Final = OWN_STORES | {"local", ""}
 """Whose answers are the person's own things, the host's or (empty) no server's; others bring in words from outside."""
 _TEXTS: Final = ("snippet", "body", "block")
 _MARKS: Final = ("<<", ">>")

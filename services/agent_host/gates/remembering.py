@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from agent_host.constrained.options import CallOptions
 from agent_host.gates.hits import Hit, hits_of
@@ -17,6 +17,7 @@ from agent_host.gates.retrieval import decide
 from agent_host.gates.slots import SlotScorer, earned
 from agent_host.identifiers import new_use_id
 from agent_host.mcp_clients.protocol import ToolBox, ToolOutcome
+from agent_host.memory_settings import RetrievalMode
 from agent_host.providers.protocol import JsonValue
 from agent_host.tracing.events import Notice, ToolCalled, ToolStarted
 from agent_host.tracing.turn_events import TurnEvents
@@ -24,8 +25,6 @@ from agent_host.tracing.turn_events import TurnEvents
 NOT_REACHABLE: Final = "memory: not reachable"
 SEARCH: Final = "memory_search"
 _SERVER: Final = "memory"
-
-RetrievalMode: TypeAlias = Literal["off", "rules", "model"]
 
 
 @dataclass(frozen=True)
