@@ -26,12 +26,12 @@ from agent_host.providers.offline.talk.clock import clock_question
 from agent_host.providers.offline.talk.small_talk import beyond_rules, small_talk
 from agent_host.providers.offline.times.clock import Clock, ClockRange
 from agent_host.providers.offline.times.days import Day, DayRange
-from agent_host.providers.offline.times.events import Unclear, read_event
+from agent_host.providers.offline.times.events import EventTimes, Unclear, read_event
 from agent_host.providers.offline.times.format import show_days, show_moment
 from agent_host.providers.offline.times.pieces import find_time_words
 from agent_host.providers.offline.times.recurrence import Recurrence
 from agent_host.providers.offline.web import intents as web
-from agent_host.providers.offline.wording import VERBS, content_words, mirrored, stems
+from agent_host.providers.offline.wording import VERBS, content_words, joined, mirrored, stems
 
 Recogniser = Callable[[str], Request | None]
 
@@ -61,8 +61,8 @@ _TELL = pattern(r"\byou (?:please )?(?:tell|show|let)\b")
 _INTERROGATIVE = pattern(
     one_of(
         "what", "who", "whom", "whose", "when", "where", "which", "why", "how", "is", "are", "was", "were", "does",
-        "did",
-        "(?:do|have|has|had|can|could|should|would|shall|may|might|must|will|am) (?:i|we|you|he|she|it|they|the|my)",
+        "did", "has", "had",
+        "(?:do|have|can|could|should|would|shall|may|might|must|will|am) (?:i|we|you|he|she|it|they|the|my)",
     ),
     r"\b.*",
 )  # fmt: skip
@@ -83,13 +83,6 @@ _THANKS = pattern(
     r"(?:[,.!]\s*(?:please|thanks(?: a lot)?|thank you(?: very much)?|cheers|(?:can|could) you do (?:that|it))|",
     r"\s+(?:please|thanks))[.!?]*$",
 )
-_QUESTION = pattern(
-    one_of(
-        "what", "who", "whom", "whose", "when", "where", "which", "is", "are", "was", "were", "do", "does", "did",
-        "has", "have", "can", "could", "should", "would", "shall", "how (?:many|much|old|long|far|tall)",
-    ),
-    r"\b.*",
-)  # fmt: skip
 _PERSONAL = pattern(r"\b(?:i|my|mine|me|our|ours|we|us)\b")
 _MUSING = pattern(
     r"\b",
@@ -146,11 +139,12 @@ class OfferBooking:
     """Ask whether an event that was only mentioned or asked about shall be booked."""
 
     text: str
+    if_free: bool = False
 
     def run(self, scene: Scene) -> Routine:
         """Asks, and books when the person agreed."""
         if scene.agreed:
-            return (yield from Book(self.text).run(scene))
+            return (yield from Book(self.text, self.if_free).run(scene))
         words = find_time_words(self.text)
         unnamed = unclear_title(words.rest())
         if unnamed:
@@ -158,10 +152,15 @@ class OfferBooking:
         times = read_event(words, scene.now, scene.zone)
         if isinstance(times, Unclear):
             return f"I booked nothing. {times.question}" if "past" not in times.question else times.question
-        first = times[0]
-        moment = show_moment(first.start, scene.today)
-        when = show_days(first.start, first.end, scene.today) if first.all_day and first.end is not None else moment
+        when = joined([_shown(each, scene) for each in times])
         return f"“{title_of(words.rest())}”, {when}.\n{SHALL_I_BOOK}"
+
+
+def _shown(times: EventTimes, scene: Scene) -> str:
+    if times.all_day and times.end is not None:
+        return show_days(times.start, times.end, scene.today)
+    elsewhere = f" ({times.zone.key})" if times.zone != scene.zone else ""
+    return f"{show_moment(times.start, scene.today)}{elsewhere}"
 
 
 @dataclass(frozen=True)
@@ -199,9 +198,9 @@ def command(text: str) -> Request | None:
     remembered = _CAN_YOU_REMEMBER.fullmatch(text.rstrip(" ?.!"))
     if remembered is not None:
         return Recall(remembered["what"], mirrored(remembered["what"]))
-    allowed = _MAY_I.fullmatch(text.strip())
+    allowed = _MAY_I.fullmatch(text.strip(" ?"))
     if allowed is not None and isinstance(wanted := _asked_for(allowed["what"]), Book):
-        return OfferBooking(wanted.text)
+        return OfferBooking(wanted.text, wanted.if_free)
     asked = _asked_for(text)
     questioned = text.rstrip().endswith("?") and not _COURTEOUS.match(text.strip())
     return _only_asked(asked) if asked is not None and questioned else asked
@@ -210,7 +209,7 @@ def command(text: str) -> Request | None:
 def _only_asked(request: Request) -> Request:
     """Returns what is done for a request that was put as a question."""
     if isinstance(request, Book):
-        return OfferBooking(request.text)
+        return OfferBooking(request.text, request.if_free)
     return Say(ONLY_ASKED) if changes_something(request) and not isinstance(request, Remember) else request
 
 
@@ -274,7 +273,7 @@ def _mentioned_event(text: str) -> Request | None:
 
 def _question(text: str) -> Request | None:
     """Takes any other question to memory; one that is not about the person is then declined plainly."""
-    if not (text.rstrip().endswith("?") or _QUESTION.fullmatch(text)) or not content_words(text):
+    if not (text.rstrip().endswith("?") or _INTERROGATIVE.fullmatch(text)) or not content_words(text):
         return None
     if _PERSONAL.search(text):
         return Recall(text)

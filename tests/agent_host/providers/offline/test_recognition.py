@@ -20,6 +20,7 @@ from agent_host.providers.offline.talk.about import NOT_UNDERSTOOD
 from agent_host.providers.offline.talk.clock import TellDay, TellDaysUntil, TellTime
 from agent_host.providers.offline.talk.small_talk import Help
 from agent_host.providers.offline.web.requests import Research, SearchWeb
+from tests.agent_host.providers.offline.scenes import perform
 
 
 @pytest.mark.parametrize(
@@ -220,3 +221,22 @@ def test_a_refusal_does_nothing(text: str) -> None:
 )
 def test_what_is_said_to_the_agent_or_in_another_language_is_nothing_to_remember(text: str) -> None:
     assert understand(text) == Say(NOT_UNDERSTOOD)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("can I book yoga on Monday and Friday at 7am?", "Friday 4 December, 07:00 and Monday 7 December, 07:00."),
+        ("can I book a call on Friday at 9am EST?", "Friday 4 December, 09:00 (America/New_York)."),
+        ("can I book a holiday on Friday?", "Friday 4 December."),
+    ],
+)
+def test_an_offer_shows_every_day_and_a_clock_that_is_not_the_person_s(text: str, shown: str) -> None:
+    reply, calls = perform(understand(text), {})
+    assert calls == []
+    assert shown in reply
+
+
+def test_an_offer_that_depends_on_being_free_still_does() -> None:
+    offer = understand("can I book a call on Friday at 9 if I am free?")
+    assert offer == OfferBooking("a call on Friday at 9", if_free=True)
