@@ -7,7 +7,7 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import Status, StatusCode, Tracer
+from opentelemetry.trace import Link, Status, StatusCode, Tracer
 
 from service_telemetry.outgoing import Outgoing, Said
 
@@ -51,6 +51,17 @@ def sent(name: str = "work", **attributes: str | int | Sequence[str]) -> Readabl
     with tracer_to(kept).start_as_current_span(name) as span:
         span.set_attributes({key.replace("__", "."): told for key, told in attributes.items()})
     return kept.get_finished_spans()[0]
+
+
+def test_a_span_leaves_with_its_links() -> None:
+    kept = InMemorySpanExporter()
+    tracer = tracer_to(kept)
+    with tracer.start_as_current_span("turn") as turn:
+        pass
+    tracer.start_span("work", links=[Link(turn.get_span_context())]).end()
+
+    (link,) = kept.get_finished_spans()[1].links
+    assert link.context == turn.get_span_context()
 
 
 def test_a_span_leaves_with_what_it_is_about() -> None:

@@ -163,6 +163,38 @@ async def test_a_turn_that_is_torn_off_ends_every_span(recorded: Recorded) -> No
     }
 
 
+async def test_the_end_of_one_turn_ends_nothing_of_another(recorded: Recorded) -> None:
+    other_is_over = asyncio.Event()
+
+    async def long_turn() -> None:
+        with recorded.spans.turn():
+            recorded.spans.watch(STARTED)
+            recorded.spans.watch(ToolStarted("notes_read"))
+            await other_is_over.wait()
+            assert "execute_tool notes_read" not in recorded.ended()
+            recorded.spans.watch(called("notes_read"))
+
+    running = asyncio.create_task(long_turn())
+    await asyncio.sleep(0)
+    with recorded.spans.turn():
+        recorded.spans.watch(STARTED)
+    other_is_over.set()
+    await running
+
+    assert (recorded.ended()["execute_tool notes_read"].attributes or {})["gen_ai.tool.name"] == "notes_read"
+
+
+async def test_work_in_the_background_of_no_turn_is_linked_to_none(recorded: Recorded) -> None:
+    async def start() -> None:
+        recorded.spans.leave_out()
+        with recorded.spans.background("consolidate", "t_1"):
+            pass
+
+    await asyncio.create_task(start())
+
+    assert recorded.ended()["consolidate"].links == ()
+
+
 async def test_work_in_the_background_is_a_trace_of_its_own_linked_to_the_turn(recorded: Recorded) -> None:
     may_go_on = asyncio.Event()
 
