@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -67,6 +68,18 @@ def test_a_login_goes_over_https_or_stays_on_this_computer(address: str, server:
 def test_a_record_comes_back_as_it_was_kept() -> None:
     login = Login("https://a.b/mcp", {"access_token": "x", "scope": "a"}, 2, 1, {"client_id": "c"}, None, None, "b")
     assert login_of(login.to_json()) == login
+
+
+def test_a_record_that_was_put_in_anothers_place_is_not_its_login(folder: LoginFolder, tmp_path: Path) -> None:
+    ours, theirs = "https://a.b/mcp", "https://evil.example/mcp"
+    folder.write(Login(theirs, {"access_token": "y"}))
+    (place,) = (tmp_path / "logins").glob("*.json")
+    folder.write(Login(ours, {"access_token": "x"}))
+    kept = next(path for path in (tmp_path / "logins").glob("*.json") if path != place)
+    place.write_bytes(kept.read_bytes())
+
+    assert folder.holds(ours)
+    assert folder.read(theirs) is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"url": 7}', "nonsense"])
