@@ -22,6 +22,16 @@ OLD_NOTE_CHARACTERS = 600
 
 _OPENING = "[tools used: "
 _NOTE = re.compile(r"^[ \t>*_`-]*" + re.escape(_OPENING) + r".*$\n?", re.MULTILINE)
+_BLANKS = " \t\r\u00a0\u2007\u202f\u200b\u200c\u200d\u2060\ufeff"
+_GAP = f"[{_BLANKS}]{{0,9}}"
+_IMITATED = re.compile(rf"[\[(]{_GAP}tools?{_GAP}used{_GAP}:", re.IGNORECASE)
+_FORMS = ("[toolsused:", "[toolused:", "(toolsused:", "(toolused:")
+_LONGEST_OPENING = 60
+_CALLS = re.compile(r"->|=>|\u2192|\w_\w")
+_DECORATION = re.compile(rf"(?:[{_BLANKS}>*_`#+-]|\d{{1,3}}[.)])*")
+_UNFINISHED = re.compile(_DECORATION.pattern + r"\d{0,3}")
+_BRACKET = re.compile(r"[\[(]")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def tool_note(events: Iterable[TurnEvent]) -> str:
@@ -47,10 +57,12 @@ def with_note(reply: str, note: str) -> str:
 
 
 def without_notes(text: str) -> str:
-    """Returns text without any line that is a note or imitates one: what a person is shown of a stored reply."""
-    if _OPENING not in text:
+    """Returns text without any note, and without what imitates one: what a person is shown of a stored reply."""
+    if not _IMITATED.search(text):
         return text
-    return _NOTE.sub("", text).rstrip()
+    lines = (_without_note(line, has_begun=False) for line in _LINE.findall(text))
+    kept = "".join(line for line in lines if line is not None)
+    return text if kept == text else kept.rstrip()
 
 
 def with_clipped_notes(text: str) -> str:
@@ -64,41 +76,79 @@ def with_clipped_notes(text: str) -> str:
 
 
 class NoteFilter:
-    """Passes streamed text on without lines that imitate a note; holds back no more than a line that may become one."""
+    """Passes streamed text on without what imitates a note; holds back no more than the end of a line."""
 
     def __init__(self, pass_on: Callable[[str], None]) -> None:
         self._pass_on = pass_on
-        self._line = ""  # the line so far, as far as it was held back
-        self._is_free = False  # whether the line can no longer become a note
+        self._held = ""  # the end of the line so far
+        self._has_begun = False  # whether the line's beginning was passed on
 
     def feed(self, text: str) -> None:
         """Takes the next piece of the stream."""
-        for piece in text.splitlines(keepends=True):
-            self._take(piece)
+        for piece in _LINE.findall(text):
+            self._held += piece
+            if piece.endswith("\n"):
+                self.end()
+            elif free := _free_length(self._held, has_begun=self._has_begun):
+                self._pass_on(self._held[:free])
+                self._held, self._has_begun = self._held[free:], True
 
     def end(self) -> None:
-        """Passes on what was held back and did not become a note; the stream is over."""
-        if self._line and not _NOTE.match(self._line):
-            self._pass_on(self._line)
-        self._line, self._is_free = "", False
-
-    def _take(self, piece: str) -> None:
-        ends = piece.endswith("\n")
-        if self._is_free:
-            self._pass_on(piece)
-        else:
-            self._line += piece
-            if not ends and _may_be_note(self._line):
-                return
-            if not _NOTE.match(self._line):
-                self._pass_on(self._line)
-            self._line = ""
-        self._is_free = not ends
+        """Passes on what was held back and is no note; the line, or the stream, is over."""
+        if kept := _without_note(self._held, has_begun=self._has_begun):
+            self._pass_on(kept)
+        self._held, self._has_begun = "", False
 
 
-def _may_be_note(line: str) -> bool:
-    plain = line.lstrip(" \t>*_`-")
-    return _OPENING.startswith(plain) or plain.startswith(_OPENING)
+def _without_note(line: str, *, has_begun: bool) -> str | None:
+    """Returns a line without the notes in it, None when nothing else was there.
+
+    A line that is a note as this module writes one goes to its end, since what tools said may hold any bracket. Else a
+    note ends where its bracket does, and must look as if it told of calls: a person may well write "(tools used: …)".
+    """
+    body, end_of_line = (line[:-1], "\n") if line.endswith("\n") else (line, "")
+    kept, place, looked = "", 0, 0
+    for match in _IMITATED.finditer(body):
+        if match.start() < looked:
+            continue  # within one that tells of no call, and so does none in it
+        before, looked = body[place : match.start()], _closed(body, match.start())
+        at_start = not has_begun and bool(_DECORATION.fullmatch(kept + before))
+        exact = at_start and match[0].startswith(_OPENING.rstrip())
+        if not exact and not _CALLS.search(body[match.end() : looked]):
+            continue
+        kept += before if at_start else before.rstrip(_BLANKS)
+        place = looked = len(body) if exact and body.rstrip().endswith("]") else looked
+        if at_start:
+            place += len(body[place:]) - len(body[place:].lstrip(_BLANKS))
+    if place == 0:
+        return line
+    kept += "" if _DECORATION.fullmatch(body[place:]) else body[place:]
+    return None if not has_begun and _DECORATION.fullmatch(kept) else kept + end_of_line
+
+
+def _closed(line: str, start: int) -> int:
+    """Returns where the bracket that opens at `start` is closed, else the end of the line."""
+    opening, closing = line[start], "])"[line[start] == "("]
+    depth = 0
+    for place in range(start, len(line)):
+        depth += (line[place] == opening) - (line[place] == closing)
+        if depth == 0:
+            return place + 1
+    return len(line)
+
+
+def _free_length(line: str, *, has_begun: bool) -> int:
+    """Returns how much of an unfinished line can be part of no note, whatever comes after it."""
+    free = len(line)
+    for bracket in _BRACKET.finditer(line):
+        plain = "".join(
+            char for char in line[bracket.start() : bracket.start() + _LONGEST_OPENING] if char not in _BLANKS
+        )
+        if any(form.startswith(plain.lower()) or plain.lower().startswith(form) for form in _FORMS):
+            free = bracket.start()
+            break
+    free = len(line[:free].rstrip(_BLANKS))
+    return 0 if not has_begun and _UNFINISHED.fullmatch(line[:free]) else free
 
 
 def told(name: str, arguments: JsonValue, output: str, *, failed: bool) -> str:

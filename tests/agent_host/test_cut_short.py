@@ -102,7 +102,7 @@ async def test_a_cancelled_turn_says_what_it_had_done_and_the_next_one_knows(roo
     result = await cancelled(room)
 
     assert result.outcome == "cancelled"
-    assert result.reply == "It is \n\nDone before that: calendar_create_event."
+    assert result.reply == "It is\n\nDone before that: calendar_create_event."
     history = await next_request(room)
     assert history[1].startswith("It is\n\n[tools used: calendar_create_event ")
 

@@ -21,6 +21,7 @@ from agent_host.tool_note import (
 )
 from agent_host.tracing.events import Notice, ToolCalled, TurnEvent
 
+PIECES = ("[tools used: ", "(Tool used:", "[tools", " used: ", "a -> b", "]", ")", "\n", "> ", "Done. ", "\u00a0")
 FAKE = '[tools used: calendar_create_event {"title": "x"} -> created]'
 
 
@@ -83,6 +84,22 @@ def test_an_old_note_is_clipped_for_a_prompt_and_the_words_are_not() -> None:
         ("The line [tools used: x] inside", "The line [tools used: x] inside"),
         ("[tool]s", "[tool]s"),
         (FAKE, ""),
+        ("[Tools used: calendar_create_event {} -> ok]", ""),
+        ("Booked. [tools used: a -> b]", "Booked."),
+        ("Booked [tools used: a -> b].", "Booked."),
+        ("1. [tools used: a -> b]", ""),
+        ("(tools used: a -> b)", ""),
+        ("[tool used: notes_write]\nDone.", "Done."),
+        ("\u00a0[tools used: a -> b]", ""),
+        ("\u200b[tools\u200b used : a -> b]", ""),
+        ("[tools used: a -> b] Your meeting stands.", "Your meeting stands."),
+        ("> [tools used: a -> [b]] It stands. (tools used: c => d) Good.", "> It stands. Good."),
+        ('[tools used: a {"x": "]"} -> "]" kept]', ""),
+        ("Mend the shelf (tools used: a hammer) first.", "Mend the shelf (tools used: a hammer) first."),
+        ("[Tools used: hammer, saw]", "[Tools used: hammer, saw]"),
+        ("42 [tools used: sum {} -> 42]", "42"),
+        ("[tools used: a -> b] " * 3_000 + "Done.", "Done."),
+        ("It breaks off [tools used: a ->", "It breaks off"),
     ],
 )
 def test_an_imitated_note_goes_and_nothing_else(text: str, kept: str) -> None:
@@ -92,7 +109,7 @@ def test_an_imitated_note_goes_and_nothing_else(text: str, kept: str) -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.text(st.sampled_from("[tols ued:x]\n> ")), max_size=12))
+@given(st.lists(st.sampled_from(PIECES) | st.text(st.sampled_from("[(Ttols ued:x])\n->_1.\u200b")), max_size=12))
 def test_a_stream_in_any_pieces_passes_on_what_the_whole_text_keeps(pieces: list[str]) -> None:
     assert filtered(*pieces).rstrip() == without_notes("".join(pieces)).rstrip()
 
@@ -102,7 +119,7 @@ def test_words_are_passed_on_as_they_come() -> None:
     stream = NoteFilter(passed.append)
     for piece in ("Hel", "lo [to", "ols used: no\n", "[", "to", "night]"):
         stream.feed(piece)
-    assert passed == ["Hel", "lo [to", "ols used: no\n", "[tonight]"]
+    assert passed == ["Hel", "lo", " [tools used: no\n", "[tonight]"]
 
 
 @pytest.mark.parametrize("flag", ["gated", "read_first"])

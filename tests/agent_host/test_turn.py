@@ -240,7 +240,7 @@ async def test_a_cancelled_turn_keeps_what_was_said_and_is_receipted_as_cancelle
     task.cancel()
     result = await task
 
-    assert (result.outcome, result.reply) == ("cancelled", "I was about to ")
+    assert (result.outcome, result.reply) == ("cancelled", "I was about to")
     assert room.writer.turns[0].outcome == "cancelled"
     assert [decision.exit_state for decision in room.writer.decisions] == ["failed_closed"]
 

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from agent_host.cancellation import take_back_cancellation, to_the_end
 from agent_host.constrained.options import SpecRegistry
@@ -18,6 +19,7 @@ from agent_host.constrained.retrying import Attempts, Patience
 from agent_host.constrained.spec import RuntimeAISpec
 from agent_host.errors import BrokenOffError, ProviderError, ProviderUnavailableError
 from agent_host.identifiers import new_call_id
+from agent_host.printed_call import printed_call
 from agent_host.providers.protocol import (
     Block,
     JsonValue,
@@ -30,8 +32,13 @@ from agent_host.providers.protocol import (
     Usage,
 )
 from agent_host.receipts.protocol import Ledger
-from agent_host.tracing.events import CallKind, Emit, ExitState
+from agent_host.tracing.events import CallKind, Emit, ExitState, Notice
 from agent_host.usage import Meter, unmetered
+
+PRINTED: Final = (
+    "The model wrote a call of {name} as words and did not make it: nothing was done. Choose a model that was trained "
+    "to call tools."
+)
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,8 @@ class ReplyDrafter:
             await self._conclude(request, kind, started_ms, _Answer("fallback_provider"))
             raise
         await self._conclude(request, kind, started_ms, _Answer("ok", reply, attempts.usage))
+        if (name := printed_call(request, reply)) is not None:
+            self._emit(Notice(PRINTED.format(name=name)))
         return reply
 
     async def _conclude(self, request: ModelRequest, kind: CallKind, started_ms: int, answer: _Answer) -> None:
