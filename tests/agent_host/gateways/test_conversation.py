@@ -62,6 +62,18 @@ async def test_ctrl_c_cancels_the_running_turn_and_the_conversation_goes_on() ->
     assert "Cancelled." in shown
 
 
+async def test_ctrl_c_once_in_each_of_two_turns_does_not_add_up_to_leaving() -> None:
+    host = EchoHost()
+    talking = asyncio.ensure_future(talk("wait", "wait", "still here", None, host=host))
+    for _ in range(2):
+        await host.waiting.wait()
+        host.waiting.clear()
+        interrupt()
+    await talking
+
+    assert host.heard == ["wait", "wait", "still here"]
+
+
 async def test_ctrl_c_twice_in_a_turn_quits_after_its_receipt() -> None:
     host = EchoHost()
     talking = asyncio.ensure_future(talk("wait", "never", None, host=host))
