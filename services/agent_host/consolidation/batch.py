@@ -89,7 +89,7 @@ def batch_of(rows: Iterable[LogRow]) -> Batch | None:
     left = BATCH_CHARACTERS
     for exchange in alike:
         left -= len(exchange.person) + len(exchange.assistant)
-        if chosen and left < 0:
+        if left < 0:  # never at the first, which is cut to a part of that
             break
         chosen.append(exchange)
     return Batch(tuple(chosen))

@@ -20,10 +20,11 @@ _ASKS: Final = word_set(
 )
 _MARKETS: Final = word_set(
     "competitor competitors competition competing rival rivals market markets marketplace industry industries "
-    "vendor vendors supplier suppliers manufacturers investor investors startup startups companies firms funding "
-    "pricing valuation valuations revenue revenues headcount ipo trends landscape alternatives founders "
-    "acquisitions markt märkte branche anbieter hersteller konkurrent konkurrenten konkurrenz wettbewerber "
-    "wettbewerb investoren gründer umsatz finanzierung bewertung alternativen unternehmen firmen"
+    "vendor vendors supplier suppliers makers manufacturers providers investor investors startup startups "
+    "companies firms funding pricing valuation valuations revenue revenues headcount ipo trends landscape "
+    "alternatives founders acquisitions markt märkte branche anbieter hersteller konkurrent konkurrenten "
+    "konkurrenz wettbewerber wettbewerb investoren gründer umsatz finanzierung bewertung alternativen unternehmen "
+    "firmen"
 )
 _COMPOUNDS: Final = ("marktanalyse", "wettbewerbsanalyse", "konkurrenzanalyse", "marktgröße", "marktanteil")
 _DOES: Final = word_set(
@@ -44,8 +45,17 @@ def asks_about_a_market(words: Sequence[str]) -> bool:
     if not told or told[0] not in _ASKS or _TALKED & set(told) or ("we" in told and "know" not in told):
         return False
     named = is_named(words[1:])
+    if told[0] == "how" and _is_about_an_actor(words):
+        return not any(map(_is_ones_own, _phrases(told[1:])))
     found = any(_tells(told, at, named=named) for at in range(1, len(told)))
     return (found or (named and bool(_DOES & set(told)))) and not any(map(_is_ones_own, _phrases(told[1:])))
+
+
+def _is_about_an_actor(words: Sequence[str]) -> bool:
+    """Tells "how did Nvidia grow" and "how is Nvidia doing" from "how is Lisbon" and "how did it go"."""
+    told = [word.casefold() for word in words]
+    acts = told[1:2] in (["did"], ["does"], ["has"]) or (told[1:2] in (["is"], ["are"]) and "doing" in told)
+    return acts and is_named(words[2:3])
 
 
 def _tells(told: Sequence[str], at: int, *, named: bool) -> bool:

@@ -18,8 +18,8 @@ _DAYS: Final = word_set(
 )
 _NOTHING: Final = word_set(
     "it this that these those them him me us you i we he she they yourself myself something anything everything "
-    "nothing stuff things one ones both here there for in on at by to with until not next last as from "
-    "than then mich mir dich dir uns euch ihn ihm sie es das dies diese dieses diesen nächste letzte"
+    "nothing stuff things one ones both here there for in on at by to with until not next last as from than then "
+    "mich mir dich dir uns euch ihn ihm sie es das dies diese dieses diesen nächste letzte"
 )
 """What no subject begins with."""
 _TALKS: Final = word_set(
@@ -52,21 +52,23 @@ JOINTS: Final = word_set(
 """Words that end a noun and what stands before it."""
 _OF: Final = word_set("of for in on behind von für in bei zur zum")
 _OWN: Final = word_set(
-    "team project calendar agenda chat conversation meeting call standup note memory draft email mail inbox "
-    "message appointment reminder event booking reservation schedule task todo list file folder document page "
-    "line error bug build outage question answer day week weekend month morning afternoon evening trip holiday "
-    "vacation party dinner lunch breakfast birthday anniversary wedding dentist doctor recipe fridge kitchen "
-    "house flat apartment garden car door key room rent bill invoice receipt password phone number address photo "
-    "picture weather time date homework notes memories progress spending expense budget sync review feelings mood "
-    "sleep weight steps idea kalender termin notiz besprechung gespräch erinnerung nachricht aufgabe fehler zeile "
-    "seite datei tag woche geburtstag urlaub wohnung rezept liste rechnung treffen stimmung wetter"
+    "coffee tea cake food shopping grocery milk team project calendar agenda chat conversation meeting call "
+    "standup note memory draft email mail inbox message appointment reminder event booking reservation schedule "
+    "task todo list file folder document page line error bug build outage question answer day week weekend month "
+    "morning afternoon evening trip holiday vacation party dinner lunch breakfast birthday anniversary wedding "
+    "dentist doctor recipe fridge kitchen house flat apartment garden car door key room rent bill invoice receipt "
+    "password phone number address photo picture weather time date homework notes memories progress spending "
+    "expense budget sync review feelings mood sleep weight steps idea kalender termin notiz besprechung gespräch "
+    "erinnerung nachricht aufgabe fehler zeile seite datei tag woche geburtstag urlaub wohnung rezept liste "
+    "rechnung treffen stimmung wetter"
 )
 """Things of a person's own day, as the noun that a subject is about; as what stands before it they tell nothing."""
 _MARKET: Final = word_set(
-    "competitor competition competing rival market industry sector niche vendor supplier investor company startup "
-    "firm product technology landscape trend pricing funding valuation revenue history future state latest best "
-    "top pros cons alternative player brand customer ecosystem law act regulation effect impact benefit economics "
-    "economy business konkurrent konkurrenz wettbewerb wettbewerber markt branche anbieter investor gründer"
+    "maker manufacturer provider competitor competition competing rival market industry sector niche vendor "
+    "supplier investor company startup firm product technology landscape trend pricing funding valuation revenue "
+    "history future state latest best top pros cons alternative player brand customer ecosystem law act "
+    "regulation effect impact benefit economics economy business konkurrent konkurrenz wettbewerb wettbewerber "
+    "markt branche anbieter investor gründer"
 )
 _COMPOUND: Final = ("markt", "märkte", "branche", "industrie")
 """How German words of markets end."""
@@ -83,11 +85,11 @@ def is_outside(words: Sequence[str]) -> bool:
     told = [word.casefold() for word in words]
     while told and told[0] in _A:
         words, told = words[1:], told[1:]
-    if not told or told[0] in _NOTHING | _TALKS | JOINTS or _bare(told[0]) in _DAYS:
+    if not told or (told[0] in _NOTHING | _TALKS | JOINTS and told[0] not in _ASKING) or _bare(told[0]) in _DAYS:
         return False
     if told[0] in OWNERS:
         return any(_is_market(word) for word in told[1:4]) and not is_own(told[1:])
-    if is_own(told):
+    if is_own(told[1:] if told[0] in _ASKING else told):
         return False
     return is_named(words) or not _is_at_hand(told)
 
@@ -131,7 +133,8 @@ def is_named(words: Sequence[str]) -> bool:
 
 
 def _is_mixed(word: str) -> bool:
-    return word[0].isalpha() and any(map(str.isdigit, word))
+    """Tells a name such as mem0 or iPhone."""
+    return word[0].isalpha() and any(letter.isdigit() or letter.isupper() for letter in word[1:])
 
 
 def _is_market(word: str) -> bool:

@@ -25,6 +25,8 @@ from agent_host.skills.subjects import is_outside
         "how heat pumps work",
         "how Zep prices its product",
         "calendar apps",
+        "the chips for the iPhone",
+        "was Palantir macht",
         "den Markt für Vektordatenbanken",
         "W\u00e4rmepumpen",
     ],
