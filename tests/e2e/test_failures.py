@@ -159,12 +159,24 @@ def test_settings_that_cannot_be_used_say_what_to_set(person: Person, environ: d
 
 def test_a_broken_server_list_is_one_sentence(person: Person) -> None:
     person.home.mkdir()
-    (person.home / "mcp.json").write_text('{"mcpServers": {"x": {}}}')
+    (person.home / "mcp.json").write_text('{"mcpServers": {"x": {}')
 
     done = person.run("agent-host", "ask", "hello")
 
     assert done.returncode == 2
     assert "mcp.json" in one_sentence(done)
+
+
+def test_a_server_that_cannot_be_used_is_one_line_and_the_turn_goes_on(person: Person) -> None:
+    person.home.mkdir()
+    entry = '{"url": "https://a.example/mcp", "token_env": "NOPE_T"}'
+    (person.home / "mcp.json").write_text(f'{{"mcpServers": {{"x": {entry}}}}}')
+
+    done = person.run("agent-host", "ask", "hello")
+
+    assert done.returncode == 0
+    (line,) = [line for line in done.stdout.decode().splitlines() if line.startswith("!")]
+    assert "takes its token from the environment variable NOPE_T, which is not set; set it." in line
 
 
 def test_a_second_host_on_the_same_home_is_refused_and_told_who_holds_it(person: Person) -> None:
