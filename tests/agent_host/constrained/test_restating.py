@@ -84,6 +84,7 @@ def test_the_same_number_of_something_else_is_new(content: str, read: str) -> No
         ("Zep raised 24M", "It is not true that Zep raised 24M"),
         ("Zep has no 30 employees", "Zep has 30 employees"),
         ("Zep didn't raise 24M", "Zep raise 24M"),
+        ("Zep raised 24M", "We don't say that Zep raised 24M"),
         ("Zep raised 24M", "If Zep raised 24M, it would hire"),
         ("Zep raised 24M", "Zep nearly raised 24M"),
         ("Zep raised 24M", "Zep raised 24M less than Mem0"),

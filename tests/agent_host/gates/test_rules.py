@@ -64,6 +64,7 @@ def test_a_calendar_command_needs_none_where_rules_alone_decide(message: str) ->
         "book a meeting with Ben tomorrow at 9",
         "Book lunch with ana at luigi's tomorrow at noon",
         "book dinner tomorrow at 7pm",
+        "book the yoga class on Sunday",
         "book a dentist appointment on Friday at 9",
         "cancel our meeting on Friday",
         "cancel Ben's call tomorrow",

@@ -48,6 +48,7 @@ def test_companies_products_technologies_and_markets_are(subject: str) -> None:
         "moving the dentist",
         "Tuesday",
         "Friday's standup",
+        "Friday's Zep demo",
         "3",
         "page 3 of the file",
         "the error in line 3",

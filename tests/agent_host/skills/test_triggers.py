@@ -55,7 +55,9 @@ def test_each_sign_of_a_trigger_stands_for_so_many_words(trigger: str, message: 
         ("Remind me to pack for Rome", False),
         ("Remind me to buy milk, pack for Rome and call Bob", False),
         ("add to my list: pack for Rome", False),
+        ("add to my list: trips: pack for Rome", False),
         ("Remind me of the list. Now pack for Rome: two days", True),
+        ("x. " * 100 + "Pack for Rome", False),
         ("x, " * 500 + "pack for Rome", False),  # too far down to be what the message is about
     ],
 )
