@@ -33,6 +33,9 @@ a about all an and any are as at be brief by can compare could current deep deta
 for from full get give how i in into is it its know latest look make me more much need of on our out overview
 please prepare quick report reports research run short some start summary tell that the their them there these
 this to up us versus vs want was we what which who will with would write you
+hello hey hi now ok prometheus thanks
+auch bericht bitte das dem den der die du ein eine einen für gib ist kannst könntest mal mir mit recherche recherchiere
+recherchieren schreib sind und über vergleich vergleiche von was wer wie zu
 """
 _FILLERS = frozenset(_FILLING.split())
 _WORD = re.compile(r"[^\W_]+(?:[.'\u2019-][^\W_]+)*")

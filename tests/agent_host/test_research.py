@@ -55,6 +55,9 @@ def report(title: str) -> str:
         ("Write a report, please", "Write a report, please"),
         ("  ", ""),
         ("Größe von Müller", "größe von müller"),
+        ("Hey Prometheus, research our competitor Zep", "competitor zep"),
+        ("Kannst du bitte Zep recherchieren?", "zep"),
+        ("Wer sind die Konkurrenten von Mem0?", "konkurrenten mem0"),
     ],
 )
 def test_a_subject_is_what_is_left_without_the_words_of_asking(message: str, words: str) -> None:
