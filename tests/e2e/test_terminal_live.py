@@ -71,6 +71,10 @@ async def at_terminal(
         return [request.body["messages"][-1]["content"] for request in server.requests]
 
 
+def _is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T"
+
+
 def _mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
@@ -148,6 +152,7 @@ async def test_ctrl_z_gives_the_cursor_back_and_the_turn_goes_on_afterwards(pers
         screen.type("\x1a")
         screen.wait(lambda: not screen.is_cursor_hidden, "the cursor")
         assert "writing" not in screen.text
+        screen.wait(lambda: _is_stopped(screen.child.pid), "the stop")  # one that is continued before stays stopped
         screen.child.kill(signal.SIGCONT)
         screen.see("writing …")
         screen.type("\x03")
