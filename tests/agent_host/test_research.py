@@ -54,7 +54,7 @@ def report(title: str) -> str:
         ("Find everything about Node.js 22!", "node.js 22"),
         ("Write a report, please", "Write a report, please"),
         ("  ", ""),
-        ("Größe von Müller", "größe von müller"),
+        ("Größe von Müller", "größe müller"),
         ("Hey Prometheus, research our competitor Zep", "competitor zep"),
         ("Kannst du bitte Zep recherchieren?", "zep"),
         ("Wer sind die Konkurrenten von Mem0?", "konkurrenten mem0"),
