@@ -71,7 +71,7 @@ async def at_terminal(
         return [request.body["messages"][-1]["content"] for request in server.requests]
 
 
-def _is_stopped(pid: int) -> bool:
+def _is_stopped(pid: int | None) -> bool:
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T"
 
 

@@ -109,8 +109,8 @@ class PromptedLines:
 
     async def answer(self, prompt: str) -> str | None:
         """Asks for one line; None for Ctrl-D. What came before the question answers nothing: it is the next message."""
+        asked_at_s = time.monotonic()  # before the prompt stands there: an answer may come at once
         self._show(prompt)
-        asked_at_s = time.monotonic()
         while (told := await self._lines.read()) is not None and self._lines.came_at_s < asked_at_s:
             self._early.append(told)
         return None if told is None else told.decode(errors="replace")

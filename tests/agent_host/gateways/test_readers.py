@@ -41,7 +41,8 @@ async def test_a_line_beyond_every_limit_is_one_message_and_does_not_spill_into_
 async def test_what_came_before_a_question_does_not_answer_it_and_is_the_next_message() -> None:
     read_end, write_end = os.pipe()
     with os.fdopen(read_end, "rb"), os.fdopen(write_end, "wb", buffering=0) as feed:
-        shown = _Shown({"yes? ": lambda: feed.write(b"no\n")})
+        loop = asyncio.get_running_loop()
+        shown = _Shown({"yes? ": lambda: loop.call_soon(feed.write, b"no\n")})
         reader = PromptedLines("you > ", shown, PipeReader(read_end))
         feed.write(b"Book it\nyes\nand then\n")
 
@@ -74,7 +75,7 @@ def _feed(descriptor: int, data: bytes) -> None:
 
 
 class _Shown(io.StringIO):
-    """A screen before which a person sits who answers some prompts as soon as they stand there."""
+    """A screen before which a person sits who does something as soon as some prompts stand there."""
 
     def __init__(self, answers: dict[str, Callable[[], object]]) -> None:
         super().__init__()
@@ -87,4 +88,4 @@ class _Shown(io.StringIO):
 
     def flush(self) -> None:
         if self._prompt in self._answers:
-            asyncio.get_running_loop().call_soon(self._answers[self._prompt])
+            self._answers[self._prompt]()
