@@ -67,7 +67,7 @@ unit: $(STAMP) $(PEERS)
 	$(BIN)/pytest -m "$(SLOW)" -n 2 --dist loadfile
 
 test-durability: $(STAMP) $(PEERS) $(SERVERS) $(LLAMA)  ## kill loops, power cuts, crash states, failing calls
-	$(BIN)/pytest -m "(durability or slow) and not fuzz" -n 2 -rP
+	$(BIN)/pytest -m "(durability or slow) and not fuzz" -n 2 --dist worksteal -rP
 
 test-fuzz: $(STAMP)  ## long differential and property runs
 	$(BIN)/pytest -m fuzz -n 2 --dist loadfile

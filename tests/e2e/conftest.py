@@ -13,7 +13,7 @@ import pytest
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
-NOT_INHERITED = ("PROMETHEUS_", "ANTHROPIC_", "OTEL_")
+NOT_INHERITED = ("PROMETHEUS_", "ANTHROPIC_", "OTEL_", "COLUMNS", "LINES")  # the last two from this process's readline
 BUILT_IN = ("memory", "calendar", "notes", "search", "reports", "messages")
 
 SLOW_SERVER = """
