@@ -5,6 +5,7 @@ Every bound is here; each refusal is one sentence that says what to send instead
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
@@ -23,6 +24,7 @@ MAX_QUERY_CHARACTERS = 4_000
 MAX_LIMIT = 50
 OWN_AGENT = "prometheus-agent"
 OWN_AGENT_ORIGIN = "prometheus"
+_BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"  # letters and a symbol that are blanks by design
 
 
 def content(
@@ -102,7 +104,7 @@ def checked_body(body: str) -> str:
         InvalidArgumentError: It is empty, too long or no text.
     """
     tidy = _plain("body", body).strip()
-    if not tidy:
+    if all(map(_is_unseen, tidy)):
         raise InvalidArgumentError("The body is empty; send the text to remember.")
     size_bytes = len(tidy.encode())
     if size_bytes > MAX_BODY_BYTES:
@@ -206,6 +208,11 @@ def _checked_url(url: str | None) -> str | None:
             "The source_url is no web address; send one that starts with https:// or leave it out."
         )
     return tidy
+
+
+def _is_unseen(letter: str) -> bool:
+    """Tells whether a character leaves nothing to see by itself: white space, a control or a format sign, a blank."""
+    return letter.isspace() or unicodedata.category(letter) in {"Cc", "Cf"} or letter in _BLANK_LETTERS
 
 
 def _line(name: str, text: str | None, limit: int) -> str | None:

@@ -19,6 +19,11 @@ def test_a_content_is_tidied() -> None:
     assert tidy.scope.name == "global"
 
 
+@pytest.mark.parametrize("body", ["👍", "?", "\u0301", "…", "\u115fx"])
+def test_a_body_with_anything_to_see_is_kept_as_it_is(body: str) -> None:
+    assert content(body).body == body
+
+
 def test_a_memory_is_a_fact_unless_it_is_said_otherwise() -> None:
     assert content("x").kind is Kind.FACT
 
@@ -27,6 +32,8 @@ def test_a_memory_is_a_fact_unless_it_is_said_otherwise() -> None:
     ("fields", "sentence"),
     [
         ({"body": " \n "}, "The body is empty; send the text to remember."),
+        ({"body": "\u200b"}, "The body is empty; send the text to remember."),
+        ({"body": "\u3164 \u200d\ufeff\x00"}, "The body is empty; send the text to remember."),
         ({"body": "é" * 32_769}, "The body has 65,538 bytes, at most 65,536 are kept"),
         ({"body": "half \ud83d"}, "The body holds half of a surrogate pair"),
         ({"body": "x", "subject": "\udc00"}, "The subject holds half of a surrogate pair"),
