@@ -5,6 +5,7 @@ What a caller would do beside the call, spelling its drafts and reading its answ
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import islice
 from typing import Self, TypeAlias, cast
@@ -18,7 +19,7 @@ _UnaryCall: TypeAlias = "grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]"
 _StreamCall: TypeAlias = "grpc.aio.StreamStreamMultiCallable[bytes, bytes]"
 
 
-class Caller:
+class Caller(ABC):
     """Appends one decision after another; as an async context, its end judges every answer."""
 
     def __init__(self, channel: grpc.aio.Channel, numbers: Iterator[int], count: int) -> None:
@@ -39,14 +40,14 @@ class Caller:
             if not self._is_right(number, answer):
                 raise RuntimeError(f"The writer's answer to number {number} was {answer!r}.")
 
-    def _spelled(self, number: int) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def _spelled(self, number: int) -> bytes: ...
 
-    async def _sent(self, request: bytes) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    async def _sent(self, request: bytes) -> bytes: ...
 
-    def _is_right(self, number: int, answer: bytes) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def _is_right(self, number: int, answer: bytes) -> bool: ...
 
 
 class UnaryCaller(Caller):
